@@ -3,13 +3,14 @@
 import argparse
 import contextlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..control.tree import NO_NORMALISATION
 from ..core.errors import DataError, UsageError, warn_user
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from ..files.atomic import check_output
 from ..files.kinds import is_table
+from ..training.request import PointsRequest
 from .messages import report
 from .option_types import (
     blanks,
@@ -441,40 +442,6 @@ def fits_normalisation(args):
     return getattr(args, "normalise", False) or getattr(args, "svd", None) is not None
 
 
-@dataclass(frozen=True)
-class PointsRequest:
-    """Training data, and the `TrainingSettings` by which they are normalised.
-
-    `norm_file` is as for `load_training`, or to be written; `scales` is as there.
-    """
-
-    source: str
-    form: object
-    settings: object
-    norm_file: str | None
-    min_class: int | tuple[int, int] | None
-    scales: bool = False
-
-    def load(self):
-        """The `Dataset`, its points as they are, or as -n, -S and -a make them, and the
-        normalisation that was fitted, or None."""
-        from ..data.training import load_training
-
-        if self.settings.fits_normalisation:
-            fit = self.settings.fit_normalisation
-        else:
-            fit = None
-        data, normalisation, _ = load_training(
-            self.source,
-            self.form,
-            fit=fit,
-            norm_file=self.norm_file,
-            min_class=self.min_class,
-            scales=self.scales,
-        )
-        return data, None if fit is None else normalisation
-
-
 def points_request(args, source, form, **more):
     """The `PointsRequest` of the data `source`, by --options, --seed, --min-class and the options of
     `add_normalisation`. `more` are further `TrainingSettings`."""
@@ -509,7 +476,7 @@ def load_normalised(points):
     written = path is not None and settings.fits_normalisation
     if written:
         check_output(path)
-    data, normalisation = points.load()
+    data, normalisation, _ = points.load()
     if written:
         write_std(path, normalisation)
     return data

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from ..core.errors import ControlError, DataError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
+from ..training.request import PointsRequest
 from .data_options import (
     add_normalisation,
     add_training_kind,
     input_format,
     points_request,
-    PointsRequest,
 )
 from .messages import counted, report
 from .option_types import fraction, output_file, whole_number

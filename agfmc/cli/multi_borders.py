@@ -12,13 +12,13 @@ from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.atomic import replacing_with
 from ..files.kinds import is_table
 from ..files.opening import is_stream
+from ..training.request import PointsRequest
 from .data_options import (
     add_normalisation,
     add_train,
     add_training_kind,
     input_format,
     points_request,
-    PointsRequest,
     TABLES,
     weight_files,
 )
@@ -204,8 +204,7 @@ class _Request:
     ----------
     control : control file, or scheme
     points : `PointsRequest` of the data
-    dense, scales : as of a `Source` of training
-    output, trainer : as for `plan`
+    output, trainer, dense : as for `plan`
     beside : the first part of the names of files beside the control file
     head : the control file for classification has one
     retrain : models of an earlier run do not count
@@ -219,7 +218,6 @@ class _Request:
     control: str
     points: PointsRequest
     dense: bool
-    scales: bool
     output: object
     trainer: object
     beside: str
@@ -274,8 +272,7 @@ def execute(args):
     request = args.request(
         _Request,
         control=args.control or "-",
-        points=points,
-        scales=all_of_it and trainer is None and points.scales,
+        points=replace(points, scales=points.scales and all_of_it and trainer is None),
         output=Output(
             args.model,
             args.path,
@@ -300,19 +297,11 @@ def _train_or_print(request):
     from ..prediction.decoding import named_decoding, requested_decodings
     from ..prediction.member_weights import check_weights
     from ..training.pair_errors import PairTally
-    from ..training.plan import plan, Source
+    from ..training.plan import plan
 
     points, output = request.points, request.output
-    source = Source(
-        _control(request.control, points),
-        points.source,
-        points.form,
-        points.norm_file,
-        points.min_class,
-        request.dense,
-        request.scales,
-    )
-    work = plan(source, output, points.settings, request.trainer)
+    control = _control(request.control, points)
+    work = plan(control, points, output, request.trainer, request.dense)
     named_decoding(work.tree)  # refused before the training, not after it
     decodings = requested_decodings(work.tree, points.settings.decoders)
     check_weights(request.member_weights, work.tree, work.calibration_rows is not None)
@@ -360,7 +349,7 @@ def _control(control, points):
     if not candidate.made_of_data:
         counts, names = class_totals(points.source, points.form, points.min_class)
         return candidate.tree_for(Dataset(None, list(counts)), names)
-    data, _ = replace(points, scales=False).load()
+    data, _, _ = replace(points, scales=False).load()
     return candidate.tree_for(data, data.name_of)
 
 
@@ -578,7 +567,7 @@ def _ourselves():
 
 
 def _train(request, work, tally):
-    """Train what an earlier run did not; -> models in memory, of `Outcome`.
+    """Train what an earlier run did not; -> models in memory, of `ModelFolder`.
 
     Raises `JobsFailed` where something is missing. `tally` is a `PairTally` or None.
     """
@@ -593,7 +582,7 @@ def _train(request, work, tally):
             work,
             progress,
             done,
-            control_out=_replaceable(work.control_out),
+            control_out=_replaceable(request.output.control),
             deadline=request.deadline,
             held_out=tally and tally.add,
             workers=executor,
@@ -647,7 +636,7 @@ def _finish(output, work, tally):
     if work.trainer is not None and work.trainer.keep:
         report(
             "the temporary files are kept in the folders "
-            f"{os.path.join(work.folder or '', output.base)}*.tmp"
+            f"{os.path.join(output.folder or '', output.base)}*.tmp"
         )
 
 

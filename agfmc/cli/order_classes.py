@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from ..control.build import check_classes, for_output, named_as
 from ..control.write import tree_lines
 from ..designs.schemes import METRICS, PARAMETERS
+from ..training.request import PointsRequest
 from .data_options import (
     add_normalisation,
     add_training_kind,
     input_format,
     load_normalised,
     points_request,
-    PointsRequest,
 )
 from .hints import refuse_scheme
 from .messages import report, write_stdout

@@ -9,6 +9,7 @@ from logging import CRITICAL
 from ..core.errors import DataError, UsageError
 from ..designs.schemes import DEFAULT, PARAMETERS, read_scheme, SCHEMES
 from ..files.kinds import is_table
+from ..training.request import PointsRequest
 from .data_options import (
     add_normalisation,
     add_training_kind,
@@ -16,7 +17,6 @@ from .data_options import (
     load_normalised,
     NORMALISATION,
     points_request,
-    PointsRequest,
     WEIGHTS,
 )
 from .hints import refuse_scheme

@@ -242,7 +242,7 @@ def fit(
 def check_fit(jobs: list[Job], data: Dataset, settings: TrainingSettings) -> None:
     """Raise the errors of `fit` about jobs, labels, groups and learners; warn of few samples."""
     check_learners(jobs, settings.platt)
-    check_groups(Dataset(None, data.y, groups=data.groups))
+    check_groups(replace(data, names=None, group_names=None))
     few = check_jobs(jobs, data.counts)
     if few:
         warn_user(

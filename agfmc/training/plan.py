@@ -22,8 +22,8 @@ from ..core.points import is_sparse, label_counts, row_digests
 from ..core.splits import calibration_rows, rows_by_class
 from ..core.text import name_fault
 from ..core.version import __version__
-from ..data.training import for_classes, load_training
-from ..data.types import Dataset, InputFormat
+from ..data.training import for_classes
+from ..data.types import Dataset
 from ..files.atomic import check_distinct, check_output
 from ..files.opening import is_stream
 from ..learners.protocol import (
@@ -42,31 +42,9 @@ from ..learners.protocol import (
 from ..models.control_files import model_file, read_control
 from .external import Trainer, TrainerOptions
 from .fit import deciding_parts, TrainingSettings
+from .request import PointsRequest
 
 _MODELS = "a model", "a binary model"
-
-
-@dataclass(frozen=True)
-class Source:
-    """Inputs of a run of training: a control file, or its tree, and the data.
-
-    Attributes
-    ----------
-    path, form : data, as for `read_training`
-    norm_file : file of a normalisation that exists, or that is to be written
-    min_class : smaller classes are left out of the data, and of the tree those that have no samples
-        then
-    dense : LIBSVM text does not stay sparse, though all machines be linear
-    scales : warn of features that the kernel would hardly see
-    """
-
-    control: Tree | str
-    path: str
-    form: InputFormat = InputFormat()
-    norm_file: str | None = None
-    min_class: int | tuple[int, int] | None = None
-    dense: bool = False
-    scales: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,29 +78,22 @@ class Plan:
     jobs : its `Job`s, each once, binary ones first
     settings : settings with the normalisation
     norm_file : file of the normalisation, or None
-    fitted : the normalisation is new, and to be written
     raw : points before the normalisation, where support vectors are written as such
-    folder : folder of the model files, or None
     dense : points may not stay sparse
     text : "svm" or "lvq", the text that programs get
     trainer : program that trains binary classifiers, or None
-    control_out : control file that is written at the end, or None
-    counts_errors : errors of samples that are held out are counted
     """
 
     tree: Tree
     jobs: list[Job]
     data: Dataset
     settings: TrainingSettings
-    norm_file: str | None = None
-    fitted: bool = False
-    raw: np.ndarray | None = None
-    folder: str | None = None
-    dense: bool = False
-    text: str = "svm"
-    trainer: Trainer | None = None
-    control_out: str | None = None
-    counts_errors: bool = False
+    output: Output
+    norm_file: str | None
+    raw: np.ndarray | None
+    dense: bool
+    text: str
+    trainer: Trainer | None
 
     @functools.cached_property
     def binary(self) -> list[Job]:
@@ -156,7 +127,7 @@ class Plan:
 
     def path_of(self, name: str) -> str:
         """The path that the model of that name is written to."""
-        return model_file(name, self.folder)
+        return model_file(name, self.output.folder)
 
 
 class _Origins:
@@ -210,7 +181,7 @@ class _Origins:
             chosen = [self._chosen[label] for label in labels]
             digest.update(repr(chosen).encode())
             if (
-                plan.counts_errors
+                plan.output.errors is not None
                 and job.options.gives_probabilities
                 and sum(chosen) < self._size(labels)
             ):
@@ -226,7 +197,11 @@ class _Origins:
             )
         digest.update(self._of_groups[together])
         left_out = job.options.left_out
-        if plan.counts_errors and left_out is not None and left_out < self._size(together):
+        if (
+            plan.output.errors is not None
+            and left_out is not None
+            and left_out < self._size(together)
+        ):
             digest.update(b"all samples are left out")
         return digest.hexdigest()
 
@@ -242,18 +217,22 @@ class _Origins:
 
 
 def plan(
-    source: Source,
+    control: Tree | str,
+    points: PointsRequest,
     output: Output,
-    settings: TrainingSettings = TrainingSettings(),
     trainer: Trainer | None = None,
+    dense: bool = False,
 ) -> Plan:
     """Read control file and data, and check all jobs and files of a run of training.
 
-    With `output.only`, the tree may be a classification tree with its names, for which
-    `settings.options` must be given.  Raises errors with the place in the control file for what
+    `control` is a file, or its tree, from which classes go that have no samples without those that
+    are too small. If `dense`, LIBSVM text does not stay sparse, though all machines be linear. With
+    `output.only`, the tree may be a classification tree with its names, for which options must be
+    given in the settings.  Raises errors with the place in the control file for what
     cannot be trained, and those of `_check_outputs`.
     """
-    tree = source.control if isinstance(source.control, Tree) else read_control(source.control)
+    settings = points.settings
+    tree = control if isinstance(control, Tree) else read_control(control)
     parse = (
         parse_options
         if trainer is None
@@ -278,24 +257,16 @@ def plan(
                     f"`unnormalised` is for support vectors: {kind} classifiers have none"
                 )
     # before the choice of one job: it must not have another file than in a run of all
-    dense = source.dense or not all(job.options.keeps_sparse for job in jobs)
+    dense = dense or not all(job.options.keeps_sparse for job in jobs)
     keep = "lazy" if all(job.options.streams for job in jobs) else "" if dense else "sparse"
-    if source.min_class is None:  # before the data, which may be long
+    if points.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
-    norm_file = source.norm_file or f"{base}.std"
-    data, normalisation, raw = load_training(
-        source.path,
-        source.form,
-        norm_file=source.norm_file,
-        keep=keep,
-        min_class=source.min_class,
-        scales=source.scales,
-        fit=settings.fit_normalisation if settings.fits_normalisation else None,
-    )
+    norm_file = points.norm_file or f"{base}.std"
+    data, normalisation, raw = points.load(keep)
     if output.unnormalised and normalisation is None:
         raise UsageError("`unnormalised` needs a normalisation: `normalise`, `svd` or `norm_file`")
     counts = data.counts
-    if source.min_class is not None:
+    if points.min_class is not None:
         tree = for_classes(tree, counts)
         jobs = _chosen(_jobs(tree, base, settings, parse, only is not None), only)
     if data.recipe is not None and data.recipe.keeps_missing:
@@ -303,9 +274,10 @@ def plan(
     if data.weights is not None:
         jobs = for_weights(jobs)
     jobs = with_class_names(jobs, data.name_of)
-    check_classes(
-        tree, counts, "standard input" if source.path == "-" else source.path, _remedy(source)
-    )
+    where = points.source
+    if where == "-":
+        where = "standard input"
+    check_classes(tree, counts, where, _remedy(points))
     trained = named_as(tree, dict(enumerate(data.names or ())))
     norm_file = None if normalisation is None else norm_file
     if only is None:
@@ -318,28 +290,29 @@ def plan(
                 "if it is to, choose a base name that begins with a letter or a /"
             )
         trained = with_heading(
-            trained, "normalisation", _norm_name(norm_file, output.control, f"{base}.std", source)
+            trained,
+            "normalisation",
+            _norm_name(norm_file, output.control, f"{base}.std", points.source),
         )
     made = Plan(
         trained,
         distinct(jobs),
         data,
         replace(settings, normalisation=normalisation),
+        output,
         norm_file,
-        settings.fits_normalisation,
         raw if output.unnormalised else None,
-        output.folder,
         dense,
-        "lvq" if source.form.kind == "lvq" else "svm",
+        "lvq" if points.form.kind == "lvq" else "svm",
         trainer,
-        output.control,
-        output.errors is not None,
     )
-    norm_out = norm_file if made.fitted else None
+    norm_out = norm_file if settings.fits_normalisation else None
     calibration = None if made.calibration_rows is None else output.calibration
     _check_outputs(
         [
-            *_named(output, norm_out),
+            (norm_out, "the normalisation"),
+            (output.control, "control-out"),
+            (output.errors, "`cv_errors`"),
             (calibration, "the calibration"),
             *(
                 (made.path_of(file), _MODELS[job.is_binary])
@@ -347,7 +320,8 @@ def plan(
                 for file in job.files
             ),
         ],
-        source,
+        control,
+        points,
         trainer,
         norm_out,
     )
@@ -356,12 +330,12 @@ def plan(
     return made
 
 
-def _norm_name(norm_file, control, usual, source):
+def _norm_name(norm_file, control, usual, data):
     """The name of a normalisation in the control file `control`, or None.
 
     Where there is none, but a file by its usual name, that is of an earlier run, or of the data.
     """
-    if norm_file is None and os.path.exists(usual) and usual != f"{source.path}.std":
+    if norm_file is None and os.path.exists(usual) and usual != f"{data}.std":
         warn_user(
             f"{usual} exists already, but does not belong to these models: they are "
             "trained on the data as they are"
@@ -400,45 +374,34 @@ def _jobs(tree, base, settings, parse, may_be_trained):
     return plan_jobs(tree, base, settings.options or "", settings.seed, parse)
 
 
-def _remedy(source):
-    path = source.path
-    form = source.form
+def _remedy(points):
+    path = points.source
+    form = points.form
     how = {"svm": "-M ", "lvq": "-A " if form.header else "-A -H "}.get(form.kind, "")
     if path != "-":
         return f"print_control {how}{'-- ' * path.startswith('-')}{shlex.quote(path)}"
     return f"print_control {how}DATA"
 
 
-def _named(output, norm_out):
-    """[(path or None, what it is)] of the outputs beside the models.
-
-    `norm_out` is the normalisation that is written.
-    """
-    return [
-        (norm_out, "the normalisation"),
-        (output.control, "control-out"),
-        (output.errors, "`cv_errors`"),
-    ]
-
-
-def _check_outputs(files, source, trainer, norm_out):
+def _check_outputs(files, control, points, trainer, norm_out):
     """Refuse, before the training, what could not be written after it, or would destroy input.
 
     `files` is [(path or None, what it is)]. Raises `DataError` for a folder that is not there or
     may not be written, or that has the name of an output, `UsageError` for an output that would
     take the place of an input or of another output.
     """
-    if source.form.kind == "binary":
+    form = points.form
+    if form.kind == "binary":
         ends = (".vec", ".cls", ".names", ".wgt", ".grp")
     else:
         ends = ("",)
     inputs = [
-        ("control", source.control),
-        *(("train", f"{source.path}{end}") for end in ends),
-        ("`norm_file`", None if norm_out is not None else source.norm_file),
-        ("`weight`", source.form.weights.file),
-        ("`group`", source.form.groups),
-        ("`class_weight`", source.form.weights.class_file),
+        ("control", control),
+        *(("train", f"{points.source}{end}") for end in ends),
+        ("`norm_file`", None if norm_out is not None else points.norm_file),
+        ("`weight`", form.weights.file),
+        ("`group`", form.groups),
+        ("`class_weight`", form.weights.class_file),
     ]
     check_distinct(
         [

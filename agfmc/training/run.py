@@ -14,7 +14,6 @@ from contextlib import contextmanager, ExitStack
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
 
 from ..core.errors import AgfmcError, DataError, is_shortage, JobsFailed
 from ..core.models import HeldOut
@@ -73,7 +72,11 @@ def replaced(plan):
             and not _holds_contents(plan, job)
         ):
             return job.name
-    if not plan.fitted or os.path.exists(plan.norm_file) and not os.path.isfile(plan.norm_file):
+    if (
+        not plan.settings.fits_normalisation
+        or os.path.exists(plan.norm_file)
+        and not os.path.isfile(plan.norm_file)
+    ):
         return None  # a pipe is not read again
     if _is_normalisation(plan):
         return None
@@ -118,34 +121,13 @@ def save_normalisation(plan, control_out=None):
 
     `control_out` is the control file of a previous run, removed if that had another normalisation.
     """
-    if plan.fitted:
+    if plan.settings.fits_normalisation:
         same = control_out is None or _is_normalisation(plan)
         write_std(
             plan.norm_file,
             plan.settings.normalisation,
             None if same else partial(remove, control_out),
         )
-
-
-class Outcome(NamedTuple):
-    """The result of `train`.
-
-    Attributes
-    ----------
-    done : finished models, those of a previous run too
-    errors : errors in job order
-    stopped : the time stopped the run
-    trained : {name: `Fitted`} of models with calibration points, as far as they are small: their
-        files need not be read again
-    settled : {name: options}, with what training has chosen, of models whose learner shares its
-        work
-    """
-
-    done: int = 0
-    errors: tuple = ()
-    stopped: bool = False
-    trained: Mapping = MappingProxyType({})
-    settled: Mapping = MappingProxyType({})
 
 
 def train(
@@ -157,7 +139,7 @@ def train(
     deadline: float | None = None,
     held_out: Callable | None = None,
     workers=None,
-) -> Outcome:
+) -> ModelFolder:
     """Train the jobs of `plan` and write each model as it is finished.
 
     Parameters
@@ -173,52 +155,60 @@ def train(
         were sent when they were held out
     workers : int or Executor, optional, None for those of the plan's settings
     """
+    folder = ModelFolder(plan, finished, control_out, held_out)
     if plan.trainer is None:
-        made = _train_binary(plan, progress, finished, control_out, deadline, held_out, workers)
+        _train_binary(folder, progress, deadline, workers)
     else:
         train_external(plan, progress, control_out, partial(save_normalisation, plan, control_out))
-        made = Outcome(len(plan.binary))
-    nodes = _train_nodes(plan, progress, finished, control_out, deadline)
-    return made._replace(done=made.done + nodes.done, stopped=made.stopped or nodes.stopped)
+        folder.done = len(plan.binary)
+    _train_nodes(folder, progress, deadline)
+    return folder
 
 
-class _ModelFolder:
+class ModelFolder:
     """The model files of a `Plan` as a store: what has the seal of its origin is there.
 
     Attributes
     ----------
-    written : names of models
-    trained, settled : as of `Outcome`
+    done : number of finished models, those of a previous run too
+    errors : errors in job order
+    stopped : the time stopped the run
+    trained : {name: `Fitted`} of models with calibration points, as far as they are small: their
+        files need not be read again
+    settled : {name: options}, with what training has chosen, of models whose learner shares its
+        work
     """
 
     several = False
     smaller: Mapping = MappingProxyType({})
 
-    def __init__(self, plan, finished, control_out, held_out, background):
-        self._plan = plan
-        self._finished = finished
-        self._control_out = control_out
-        self._held_out = held_out
-        self._background = background
+    def __init__(self, plan, finished, control_out, held_out):
+        self.plan = plan
+        self.finished = finished
+        self.control_out = control_out
+        self.held_out = held_out
+        self.background = None
         self._text = row_texts(plan.data.x if plan.raw is None else plan.raw)
         self._size = 0
-        self.written = set()
+        self.done = sum(job.name in finished for job in plan.binary)
+        self.errors = ()
+        self.stopped = False
         self.trained = {}
         self.settled = {}
 
     def get(self, job):
         """True for a finished job."""
-        return job.name in self._finished or None
+        return job.name in self.finished or None
 
     def put(self, fitted):
         """Write a model in the background."""
-        plan = self._plan
+        plan = self.plan
         job, model, rows = fitted[:3]
-        if self._held_out is not None:
-            self._held_out(fitted)
-        if not self._finished and not self.written:
-            save_normalisation(plan, self._control_out)
-        self.written.add(job.name)
+        if self.held_out is not None:
+            self.held_out(fitted)
+        if not self.finished and not self.done:
+            save_normalisation(plan, self.control_out)
+        self.done += 1
         self._size += model.coef.nbytes if job.options.uses_shared_landmarks else model.sv.nbytes
         if job.options.uses_shared_landmarks:  # whose vectors are the same
             self.settled[job.name] = model.provenance.options
@@ -233,27 +223,27 @@ class _ModelFolder:
         elif fitted.values is not None and self._size <= _SMALL:
             self.trained[job.name] = fitted
         lines = None if rows is None else [self._text(row) for row in rows.tolist()]
-        self._background(
+        self.background(
             _write,
             plan.path_of(job.name),
             sealed(format_svm_model(model, lines, fitted.values), plan.origins(job)),
-            self._control_out,
+            self.control_out,
         )
         return True
 
 
-def _train_binary(plan, progress, finished, control_out, deadline, held_out, workers):
-    before = sum(job.name in finished for job in plan.binary)
+def _train_binary(folder, progress, deadline, workers):
+    plan = folder.plan
+    before = folder.done
     left = len(plan.binary) - before
     if before:
-        save_normalisation(plan, control_out)
+        save_normalisation(plan, folder.control_out)
     if not left:
-        return Outcome(before)
+        return
     settings = plan.settings
     if workers is not None:
         settings = replace(settings, workers=workers)
     failures = {}
-    stopped = False
 
     def tell(done, total):
         if progress is not None:
@@ -261,21 +251,20 @@ def _train_binary(plan, progress, finished, control_out, deadline, held_out, wor
             progress(
                 part + done,
                 part + total,
-                f"{before + len(folder.written)} of {len(plan.binary)} classifiers",
+                f"{folder.done} of {len(plan.binary)} classifiers",
                 part,
             )
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeUp
 
-    with Background() as background:
-        folder = _ModelFolder(plan, finished, control_out, held_out, background)
+    with Background() as folder.background:
         results = driver.train(
             plan.binary,
             plan.data,
             settings,
             folder,
             requested=HeldOutRequest.of(
-                len(plan.data.y), plan.calibration_rows, held_out is not None
+                len(plan.data.y), plan.calibration_rows, folder.held_out is not None
             ),
             progress=tell,
             way=lambda *args: until(fit(*args), deadline),
@@ -285,15 +274,14 @@ def _train_binary(plan, progress, finished, control_out, deadline, held_out, wor
                 if isinstance(result, AgfmcError):
                     failures[job.name] = result
         except TimeUp:
-            stopped = len(folder.written) + len(failures) < left
-    errors = tuple(failures[job.name] for job in plan.binary if job.name in failures)
-    return Outcome(before + len(folder.written), errors, stopped, folder.trained, folder.settled)
+            folder.stopped = folder.done + len(failures) < len(plan.binary)
+    folder.errors = tuple(failures[job.name] for job in plan.binary if job.name in failures)
 
 
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:
     """The `HeldOut` of the calibration points of a finished `plan`, or None.
 
-    `trained` is that of its `Outcome`; other values are in the model files.
+    `trained` is that of its `ModelFolder`; other values are in the model files.
     """
     rows = plan.calibration_rows
     if rows is None:
@@ -333,16 +321,23 @@ def _write(path, text, control_out):
         file.write(text)
 
 
-def _train_nodes(plan, progress, finished, control_out, deadline):
+def _train_nodes(folder, progress, deadline):
+    plan = folder.plan
+    control_out = folder.control_out
     nodes = plan.nodes
-    done = before = sum(job.name in finished for job in nodes)
+    done = before = sum(job.name in folder.finished for job in nodes)
+    folder.done += before
     if before and not plan.binary:
         save_normalisation(plan, control_out)
     for job in nodes:
-        if job.name in finished:
+        if job.name in folder.finished:
             continue
         if deadline is not None and time.monotonic() >= deadline:
-            return Outcome(done, stopped=True)
+            folder.stopped = True
+            return
+        convert = None
+        if plan.trainer is not None and job.options.is_program:
+            convert = plan.trainer.convert
         try:
             paths = [plan.path_of(file) for file in job.files]
             ends = None
@@ -353,30 +348,21 @@ def _train_nodes(plan, progress, finished, control_out, deadline):
                     if ends is not None:
                         ends()
                     remove(path)
-            write_node(
-                job,
-                _problem(plan, job),
-                paths,
-                ends,
-                plan.trainer.convert
-                if plan.trainer is not None and job.options.is_program
-                else None,
-            )
+            write_node(job, _problem(plan, job), paths, ends, convert)
         except AgfmcError as error:
             raise job.place.error(JobsFailed, f"'{plan.path_of(job.name)}': {error}") from error
         done += 1
+        folder.done += 1
         if done == 1 and not plan.binary:
             save_normalisation(plan, control_out)
         if progress is not None:
             progress(done, len(nodes), f"{done} of {len(nodes)} multi-class nodes", before)
-    return Outcome(done)
 
 
 def _problem(plan, job):
+    origin = None
     if job.options.recognised_by == "seal":
         origin = plan.origins(job)
-    else:
-        origin = None
     return NodeProblem.of(plan.data, job, plan.settings.normalised, origin=origin, text=plan.text)
 
 

@@ -15,8 +15,10 @@ from agfmc.core.points import packed, unpacked
 from agfmc.data import reading
 from agfmc.landmarks import sums
 from agfmc.training import run
+from agfmc.data.types import InputFormat
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.plan import Output, plan, Source
+from agfmc.training.plan import Output, plan
+from agfmc.training.request import PointsRequest
 from agfmc.training.run import finished, train
 from data_files import write_cls, write_vec
 
@@ -34,11 +36,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def planned(base="m"):
-    return plan(
-        Source(from_rows(PAIRS, range(4), {}), "trn"),
-        Output(base),
-        TrainingSettings("learner=nystrom -m 12 -g .3"),
-    )
+    settings = TrainingSettings("learner=nystrom -m 12 -g .3")
+    points = PointsRequest("trn", InputFormat(), settings)
+    return plan(from_rows(PAIRS, range(4), {}), points, Output(base))
 
 
 def models(base="m"):

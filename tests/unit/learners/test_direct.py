@@ -13,6 +13,7 @@ import pytest
 
 from agfmc.core.provenance import Provenance
 from agfmc.core.version import __version__
+from agfmc.data.types import InputFormat
 from agfmc.prediction.decoding import Decoding
 from agfmc.models.description import class_sums
 from agfmc.control.parse import parse
@@ -25,7 +26,8 @@ from agfmc.learners.programs import Command
 from agfmc.models.files import export, load, save
 from agfmc.learners.programs import Execution
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.plan import Output, plan, Source
+from agfmc.training.plan import Output, plan
+from agfmc.training.request import PointsRequest
 from agfmc.prediction.classifier import Classifier
 from agfmc.training.run import train, write_node
 from agfmc.models.control_files import write_control
@@ -54,7 +56,8 @@ def data(tmp_path, monkeypatch):
 
 
 def planned(text, **settings):
-    return plan(Source(parse(text, "plan"), "trn"), Output("m"), TrainingSettings(**settings))
+    points = PointsRequest("trn", InputFormat(), TrainingSettings(**settings))
+    return plan(parse(text, "plan"), points, Output("m"))
 
 
 def trained(text, **settings):

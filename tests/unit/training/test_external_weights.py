@@ -9,10 +9,12 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.core.errors import UsageError
+from agfmc.data.types import InputFormat
 from agfmc.learners.programs import Command
 from agfmc.training.external import train_external, Trainer, TrainerOptions
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.plan import Output, plan, Source
+from agfmc.training.plan import Output, plan
+from agfmc.training.request import PointsRequest
 from agfmc.core.weights import Weights
 from data_files import write_cls, write_vec
 
@@ -28,9 +30,9 @@ W = np.array([0.1, 2.0, 3.0, 1 / 3, 5.0, 6.0, 1e-5, 8.0])
 
 def planned(text, weights, options=""):
     made = plan(
-        Source(parse('"" 0 / 1 2;\n"" 1 / 2;\n{4 1 7}', "f"), "trn"),
+        parse('"" 0 / 1 2;\n"" 1 / 2;\n{4 1 7}', "f"),
+        PointsRequest("trn", InputFormat(), TrainingSettings(options=options)),
         Output("m"),
-        TrainingSettings(options=options),
         Trainer(Command(text)),
     )
     return replace(made, data=replace(made.data, weights=weights))

@@ -18,7 +18,8 @@ from agfmc.data.normalisation import Normalisation
 from agfmc.core import points as core_points
 from agfmc.training import plan as module
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.plan import Output, plan, Source
+from agfmc.training.plan import Output, plan
+from agfmc.training.request import PointsRequest
 from agfmc.training.run import finished, train
 from data_files import write_cls, write_svm, write_vec
 
@@ -45,10 +46,12 @@ def folder(tmp_path, monkeypatch):
 
 
 def planned(options=OPTIONS, output=Output("m"), kind="binary", **settings):
-    source = Source(
-        from_rows(ROWS, range(5), {}), "trn.svm" if kind == "svm" else "trn", InputFormat(kind)
+    points = PointsRequest(
+        "trn.svm" if kind == "svm" else "trn",
+        InputFormat(kind),
+        TrainingSettings(**{"options": options, "scale": True, **settings}),
     )
-    return plan(source, output, TrainingSettings(**{"options": options, "scale": True, **settings}))
+    return plan(from_rows(ROWS, range(5), {}), points, output)
 
 
 def paths(plan):
@@ -120,12 +123,9 @@ def test_what_the_digest_depends_on():
         x=x, y=y, text=text, options="learner=nystrom -m 7 -l 1", output=Output("m"), **settings
     ):
         write(x, y)
-        made = plan(
-            Source(parse(text), "trn", norm_file="n.std"),
-            output,
-            TrainingSettings(**{"options": options, "calibration": 0, **settings}),
-        )
-        return digests(made)
+        settings = TrainingSettings(**{"options": options, "calibration": 0, **settings})
+        request = PointsRequest("trn", InputFormat(), settings, "n.std")
+        return digests(plan(parse(text), request, output))
 
     def moved(row):
         other = x.copy()

@@ -10,8 +10,10 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.data.libagf import write_std
 from agfmc.data.normalisation import Normalisation
+from agfmc.data.types import InputFormat
 from agfmc.training.fit import TrainingSettings
-from agfmc.training.plan import Output, plan, Source
+from agfmc.training.plan import Output, plan
+from agfmc.training.request import PointsRequest
 from agfmc.training.run import finished, TimeUp, train, until
 from data_files import write_cls, write_vec
 
@@ -32,11 +34,12 @@ def write(x, y):
 
 
 def planned(text=PAIRS, norm_file="n.std", output=Output("m"), **settings):
-    return plan(
-        Source(parse(text), "trn", norm_file=norm_file),
-        output,
-        TrainingSettings(**{"options": "-c 5", "scale": True, "platt": "cv", **settings}),
-    )
+    settings = TrainingSettings(**{"options": "-c 5", "scale": True, "platt": "cv", **settings})
+    return plan(parse(text), PointsRequest("trn", InputFormat(), settings, norm_file), output)
+
+
+def result_of(folder):
+    return folder.done, folder.errors, folder.stopped, folder.trained, folder.settled
 
 
 @pytest.fixture
@@ -219,7 +222,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     os.unlink("n.std")
     told = []
     outcome = train(planned(), lambda *words: told.append(words), finished(planned()))
-    assert outcome[:3] == (3, (), False)
+    assert (outcome.done, outcome.errors, outcome.stopped) == (3, (), False)
     assert {name: os.stat(name).st_ino for name in before} == before
     with open("m-01", "rb") as file:
         assert file.read() == wanted
@@ -228,7 +231,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
         (12 + done, 18, f"{2 + (done == 6)} of 3 classifiers", 12) for done in range(1, 7)
     ]
     monkeypatch.setattr("agfmc.training.run.fit", None)
-    assert train(planned(), finished=ALL) == (3, (), False, {}, {})
+    assert result_of(train(planned(), finished=ALL)) == (3, (), False, {}, {})
 
 
 def test_direct_classifiers(x_y):
@@ -240,7 +243,7 @@ def test_direct_classifiers(x_y):
     assert train(work).done == 3 and finished(work) == {"m", "m.00"}
     assert finished(planned(text.replace("0.5", "0.25"))) == {"m"}
     ino = os.stat("m.00").st_ino
-    assert train(planned(text), finished={"m", "m.00"}) == (3, (), False, {}, {})
+    assert result_of(train(planned(text), finished={"m", "m.00"})) == (3, (), False, {}, {})
     assert os.stat("m.00").st_ino == ino
     write(np.where((y == 0)[:, None], x_y[0] + 1, x_y[0]), y)
     assert finished(planned(text, scale=False)) == set()

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.data.types import Dataset
+from agfmc.data.types import Dataset, InputFormat
 from agfmc.files import opening
 from agfmc.core import memory
 from agfmc.models.libsvm import format_svm_model
@@ -21,7 +21,8 @@ from agfmc.training.fit import fit, TrainingSettings
 from agfmc.learners.programs import Command
 from agfmc.training import run
 from agfmc.training.external import Trainer
-from agfmc.training.plan import Output, plan, Source
+from agfmc.training.plan import Output, plan
+from agfmc.training.request import PointsRequest
 from agfmc.training.run import replaced, TimeUp, train
 from agfmc.data.libagf import read_cls, read_vec
 from agfmc.core.provenance import Provenance
@@ -35,6 +36,10 @@ PAIRS = parse("a 0 / 1; b 0 / 2; c 1 / 2; {4 0 9}", "ctl")
 PLAN = parse('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}')
 SETTINGS = TrainingSettings("-c 5")
 CODE = parse("a 0 1 / 2 3; b 0 2 / 1 3; c 0 3 / 1 2; {0 1 2 3}", "ctl")
+
+
+def planned(output=Output("m"), *, tree=PLAN, settings=SETTINGS, norm_file=None, trainer=None):
+    return plan(tree, PointsRequest("trn", InputFormat(), settings, norm_file), output, trainer)
 
 
 def models(*samples, more=""):
@@ -132,7 +137,9 @@ def test_models_of_another_run_with_the_same_names(folder):
     """The same base name, the same numbers of samples, and another order of the classes."""
     pairs = "{} 0 / 1; {} 0 / 2; {} 1 / 2; {{{}}}"
     for name, order in (("one", "0 1 2"), ("two", "2 1 0")):
-        train(plan(Source(parse(pairs.format('""', '""', '""', order)), "trn"), Output("m")))
+        train(
+            planned(tree=parse(pairs.format('""', '""', '""', order)), settings=TrainingSettings())
+        )
         with open(name, "w") as file:
             file.write(pairs.format("m-00", "m-01", "m-02", order))
         with warnings.catch_warnings():
@@ -180,7 +187,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def work(folder):
     """What a run plans."""
-    return plan(Source(PLAN, "trn"), Output("m"), SETTINGS)
+    return planned()
 
 
 def test_a_model_that_another_run_replaced(work):
@@ -206,7 +213,7 @@ def test_files_that_cannot_be_opened_are_not_of_another_run(work, monkeypatch):
 
 
 def test_a_normalisation_that_another_run_replaced():
-    work = plan(Source(PLAN, "trn"), Output("m"), replace(SETTINGS, scale=True))
+    work = planned(settings=replace(SETTINGS, scale=True))
     train(work)
     assert replaced(work) is None
     table = read_vec("m.std")
@@ -217,7 +224,7 @@ def test_a_normalisation_that_another_run_replaced():
     os.symlink("/dev/null", "m.std")  # where the user wants none: it cannot be looked at
     assert replaced(work) is None
     write_vec("a.std", table)
-    given = plan(Source(PLAN, "trn", norm_file="a.std"), Output("m"), SETTINGS)
+    given = planned(norm_file="a.std")
     train(given)
     os.unlink("a.std")  # it was read, and not written
     assert replaced(given) is None
@@ -239,10 +246,10 @@ def test_a_normalisation_that_another_run_replaced():
 )
 def test_points_that_another_run_replaced(spoil):
     os.mkdir("models")
-    work = plan(
-        Source(parse('"" {0 "-k 3" K {1 2}}'), "trn"),
+    work = planned(
         Output("m", "models"),
-        replace(SETTINGS, scale=True),
+        tree=parse('"" {0 "-k 3" K {1 2}}'),
+        settings=replace(SETTINGS, scale=True),
     )
     train(work)
     os.chdir("models")
@@ -276,12 +283,12 @@ def test_the_control_file_goes_when_a_model_does_and_not_before(work, monkeypatc
 def test_outputs_are_known_to_be_impossible_before_the_training(work):
     os.mkdir("m-02")
     with pytest.raises(DataError, match="m-02: cannot write"):
-        plan(Source(PLAN, "trn"), Output("m"), SETTINGS)
+        planned()
     program = Trainer(Command("true"))  # other programs may write such models
-    plan(Source(PLAN, "trn"), Output("m"), SETTINGS, program)
+    planned(trainer=program)
     os.mkdir("ctl")
     with pytest.raises(DataError, match="ctl: cannot write"):
-        plan(Source(PLAN, "trn"), Output("m", control="ctl"), SETTINGS, program)
+        planned(Output("m", control="ctl"), trainer=program)
 
 
 def test_a_model_whose_last_fit_ends_at_the_limit_is_handed_out():
