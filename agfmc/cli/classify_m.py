@@ -332,7 +332,6 @@ class _Request:
     points: str
     form: object
     decoding: object
-    execution: object
     named: bool
     tree: str | None
     output: str
@@ -351,13 +350,12 @@ class _Request:
     @property
     def by_program(self):
         """True if another program classifies."""
-        return self.execution.predictor is not None
+        return self.decoding.predictor is not None
 
 
 def execute(args):
     """Make a request of the options, and classify by it."""
     from ..executors.threads import available_cores
-    from ..prediction.classifier import Execution
     from ..prediction.decoding import Decoding
 
     external = args.predictor is not None
@@ -384,12 +382,12 @@ def execute(args):
         raw=args.decision_values,
         calibrated=not args.uncalibrated,
         without_floor=args.quantity,
+        points=form.kind,
+        workers=args.jobs or available_cores(),
+        counting=args.count,
     )
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
-    execution = args.request(
-        Execution, points=form.kind, workers=args.jobs or available_cores(), counting=args.count
-    )
     named = (
         args.method is None and args.tree is None and not args.decision_values and args.stop is None
     )
@@ -407,7 +405,6 @@ def execute(args):
         points=args.test,
         form=form,
         decoding=decoding,
-        execution=execution,
         named=named,
         to_table=to_table,
         quantiles=(args.quantiles or ()) if args.quantity else None,
@@ -433,7 +430,7 @@ def _classify(request):
         )
     if not request.by_program:
         check_normalised(configuration, request.form, request.model)
-    classifier = Classifier(configuration, _decoding(request, configuration), request.execution)
+    classifier = Classifier(configuration, _decoding(request, configuration))
     decoding = classifier.decoding
     if decoding.decoder.name == "poll" and decoding.polls_all(len(classifier.classes)):
         report(

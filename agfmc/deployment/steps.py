@@ -37,7 +37,6 @@ from ..decode.class_scores import LOSSES
 from ..decode.closed_forms import recognised_form
 from ..decode.code_kinds import adjacent_order, KINDS
 from ..decode.methods import Method
-from ..learners.programs import Execution
 from ..models.configuration import Configuration
 from ..prediction.classifier import Classifier
 from ..prediction.decision import calibration_of
@@ -202,7 +201,7 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
             )
     decoding = _exported_decoding(configuration.tree, decoder)
     classifier = Classifier(configuration, decoding)
-    calibration = calibration_of(configuration, decoding, Execution())
+    calibration = calibration_of(configuration, decoding)
     if decoding.tree == "flat" and configuration.tree.hierarchical:
         configuration = configuration.as_code()
     tree = configuration.tree

@@ -19,7 +19,6 @@ from ..core.probabilities import probability, REJECTED
 from ..executors.threads import run_tasks
 from ..files.result_store import from_record, Record, result_key, to_record
 from ..kernels.machine import KernelCounter
-from ..learners.programs import Execution
 from ..learners.protocol import distinct, plan_jobs
 from ..models.merge import assemble
 from ..prediction.calibrate import fit_calibration
@@ -431,7 +430,7 @@ def _classify(configuration, decoder, split, means, counter):
         values = HeldOutValues(configuration, means)
     else:
         values = None
-    classifier = Classifier(configuration, decoder, Execution(counting=True), values)
+    classifier = Classifier(configuration, replace(decoder, counting=True), values)
     queries = Summary()
 
     def classify(chunk):

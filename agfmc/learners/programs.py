@@ -305,52 +305,21 @@ def partition_text(x, samples, text, row_text=None):
 
 
 @dataclass(frozen=True)
-class Execution:
-    """The way to run the classifiers of a configuration: in this process, or by programs.
-
-    Attributes
-    ----------
-    points : kind of the points to classify, "binary", "svm" or "lvq"
-    sigmoid : key of `SIGMOIDS` in place of what was fitted, or None
-    predictor : text of a command that reads the binary models, or None
-    allow_commands : the commands in control files may be run
-    keep : temporary files of programs stay
-    workers : number of programs that run at a time
-    counting : count the binary classifiers that were queried
-    """
-
-    points: str = "binary"
-    sigmoid: int | None = None
-    predictor: str | None = None
-    allow_commands: bool = False
-    keep: bool = False
-    workers: int = 1
-    counting: bool = False
-
-    def __post_init__(self):
-        if self.predictor is not None and self.sigmoid is not None:
-            raise UsageError(
-                "`sigmoid` is for support vector machines: it cannot be combined with `predictor`"
-            )
-        if self.keep and self.predictor is None and not self.allow_commands:
-            raise UsageError("`keep` needs `predictor` or `allow_commands`")
-
-
-@dataclass(frozen=True)
 class Predictor:
-    """A program that classifies, and the `Execution` that it is run by."""
+    """A program that classifies, and what a `Decoding` says of the files that it is given."""
 
     command: Command
-    execution: Execution
+    kind: str
+    keep: bool
 
     @contextmanager
     def points(self, x):
         """(folder, file of the points x (n, d)), both gone when the block ends unless kept."""
-        keep = self.execution.keep
+        keep = self.keep
         with command_folder(os.curdir if keep else None, "agfmc.", keep) as folder:
             path = os.path.join(folder, "points.txt")
             with writing(path), open(path, "x", encoding="ascii") as file:
-                if self.execution.points == "lvq":
+                if self.kind == "lvq":
                     file.writelines(lvq_lines(x, np.zeros(len(x), dtype=np.int32)))
                 else:
                     file.writelines(f"0 {sparse_text(point)}\n" for point in x)
@@ -401,17 +370,18 @@ class Predictor:
 class ExternalValues:
     """r of binary classifiers that only a program can read; stands for `MachineValues`.
 
-    The program gets the `ModelFiles` of the `Configuration`; `execution` has a predictor.
+    The program gets the `ModelFiles` of the `Configuration`; `decoding` has a predictor.
     """
 
     has_probabilities = True
     has_decision_values = False
     takes_sparse = False
 
-    def __init__(self, configuration, execution):
+    def __init__(self, configuration, decoding):
         self.features = configuration.features
         self._names = configuration.machines.paths
-        self._predictor = Predictor(Command(execution.predictor), execution)
+        self._predictor = Predictor(Command(decoding.predictor), decoding.points, decoding.keep)
+        self._workers = decoding.workers
         self._normalisation = configuration.normalisation
 
     @property
@@ -443,7 +413,7 @@ class ExternalValues:
 
             with killing_commands() as task_of:
                 for position, values in run_tasks(
-                    task_of(task), range(len(columns)), self._predictor.execution.workers
+                    task_of(task), range(len(columns)), self._workers
                 ):
                     r[:, position] = values
         return None, r
@@ -483,17 +453,19 @@ class ExternalClassifier:
     features = None
     provenance = Provenance()
 
-    def run_by(self, execution):
+    def run_by(self, decoding):
         """This classifier with a program that has the `probabilities` of points.
 
         Raises `ModelError` where commands of control files are not allowed.
         """
-        if not execution.allow_commands:
+        if not decoding.allow_commands:
             raise self.place.error(
                 ModelError,
                 f"the command '{self.command}' would be run here: allow it with `allow_commands`",
             )
-        return replace(self, predictor=Predictor(Command(self.command), execution))
+        return replace(
+            self, predictor=Predictor(Command(self.command), decoding.points, decoding.keep)
+        )
 
     def probabilities(self, x):
         """p (n, c); 1 for the class where the program gave no probabilities."""

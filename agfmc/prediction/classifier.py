@@ -25,7 +25,7 @@ from ..decode.methods import find_method
 from ..decode.nested import descend, most_probable, products
 from ..executors.remote import run_remote
 from ..executors.threads import run_tasks
-from ..learners.programs import Execution, ExternalClassifier, ExternalValues, killing_commands
+from ..learners.programs import ExternalClassifier, ExternalValues, killing_commands
 from ..learners.protocol import node_classifier
 from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision
@@ -43,8 +43,6 @@ class Classifier:
     decoding : Decoding or str, default=None
         How classes are found, or the name of a decoder; None: the decoder named in the control
         tree, or else the one that suits it, whose probabilities training calibrates.
-    execution : Execution
-        How the binary classifiers are run.
     values : object, default=None
         What computes the decision values; None: the classifiers of the configuration.
 
@@ -71,7 +69,6 @@ class Classifier:
         self,
         configuration: Configuration,
         decoding: Decoding | str | None = None,
-        execution: Execution = Execution(),
         values: Any = None,
     ):
         if decoding is None or isinstance(decoding, str) and decoding in TREE_DECODERS:
@@ -79,27 +76,23 @@ class Classifier:
         elif not isinstance(decoding, Decoding):
             decoding = Decoding(decoding)
         decoding = decoding.suited_to(configuration.tree)
-        self._arguments = configuration, decoding, execution, values
+        self._arguments = configuration, decoding, values
         if decoding.tree == "flat" and configuration.tree.hierarchical:
             configuration = configuration.as_code()
         self.tree = tree = configuration.tree
         self.decoding = decoding
-        self.counting = execution.counting
+        self.counting = decoding.counting
         self.classes = np.array(tree.classes, dtype=np.int32)
         self._labels = np.array(tree.labels, dtype=np.int32)
         if values is not None:
             self.values = values
         elif isinstance(configuration.machines, ModelFiles):
-            self.values = ExternalValues(configuration, execution)
+            self.values = ExternalValues(configuration, decoding)
         else:
-            self.values = MachineValues(configuration, execution.points == "svm", execution.sigmoid)
+            self.values = MachineValues(configuration, decoding.points == "svm", decoding.sigmoid)
         way = _way_of_prediction(tree, decoding)
-        decision = Decision(
-            calibration_of(self._arguments[0], decoding, execution), configuration, decoding
-        )
-        self._prediction = _Prediction(
-            configuration, decoding, execution, self.values, decision, way
-        )
+        decision = Decision(calibration_of(self._arguments[0], decoding), configuration, decoding)
+        self._prediction = _Prediction(configuration, decoding, self.values, decision, way)
         self._predict = getattr(self._prediction, way)
         self.threshold = decision.threshold
         self.evaluates_all = way in ("whole", "decision_values")
@@ -412,12 +405,11 @@ class _Prediction:
     of each node as `decode.nested` takes them, leaves in the order of the text.
     """
 
-    def __init__(self, configuration, decoding, execution, values, decision, way):
+    def __init__(self, configuration, decoding, values, decision, way):
         self.tree = configuration.tree
         self.values = values
         self.decision = decision
         self.decoding = decoding
-        self._counting = execution.counting
         self._method = method = _decoder(self.tree, decoding, values)
         nodes = self.tree.nodes
         self._order = np.argsort(np.array(self.tree.labels, dtype=np.int32))
@@ -435,7 +427,8 @@ class _Prediction:
         else:
             self._members = [(range(len(nodes)), self._branches, slice(None))]
         self._classifiers = getattr(values, "nodes", None) or {
-            number: _ready(one, execution) for number, one in configuration.node_classifiers.items()
+            number: _ready(classifier, decoding)
+            for number, classifier in configuration.node_classifiers.items()
         }
         if way == "pairs":
             if isinstance(decoding.pair_errors, str):
@@ -445,7 +438,7 @@ class _Prediction:
             return
         coded = [number for number, node in enumerate(nodes) if not node.bare and not node.direct]
         if coded and method.takes == "learned":
-            learned = self._learned(configuration, execution)
+            learned = self._learned(configuration)
         else:
             learned = None
         self._plans = {number: CodeDecoder(self._code(number), method, learned) for number in coded}
@@ -470,8 +463,8 @@ class _Prediction:
         node = self.tree.nodes[number]
         return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
 
-    def _learned(self, configuration, execution):
-        if execution.sigmoid is not None:
+    def _learned(self, configuration):
+        if self.decoding.sigmoid is not None:
             raise UsageError(
                 "`sigmoid`: a learned decoder was fitted to the probabilities of the models' "
                 "own sigmoids: choose another decoder"
@@ -565,7 +558,7 @@ class _Prediction:
 
     def _evaluator(self, x, stops):
         """(evaluate(number, rows) of a node, as `decode.nested` calls it, queried (n, m))."""
-        if self._counting:
+        if self.decoding.counting:
             queried = np.zeros((len(x), self.values.count), dtype=bool)
         else:
             queried = None
@@ -630,14 +623,17 @@ class _Prediction:
             )[1],
         )
         return self.decision.answers(
-            made.winner, made.p, made.p[:, None], queried=made.queried if self._counting else None
+            made.winner,
+            made.p,
+            made.p[:, None],
+            queried=made.queried if self.decoding.counting else None,
         )
 
 
-def _ready(classifier, execution):
+def _ready(classifier, decoding):
     """The classifier of a multi-class node, ready to use: an object with probabilities(x)."""
     if isinstance(classifier, ExternalClassifier):
-        return classifier.run_by(execution)
+        return classifier.run_by(decoding)
     try:
         return node_classifier(classifier)
     except MemoryError as error:

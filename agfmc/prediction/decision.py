@@ -16,7 +16,6 @@ from ..core.errors import DataError, ModelError, UsageError, warn_user
 from ..core.probabilities import as_shares, confidence, REJECTED
 from ..data.weights import proportions
 from ..decode.costs import cheapest
-from ..learners.programs import Execution
 from ..models.configuration import Configuration
 from ..models.description import class_sums
 from .decoding import Decoding
@@ -24,9 +23,7 @@ from .decoding import Decoding
 TRAINING = "training"  # priors: the proportions in training, without class weights
 
 
-def calibration_of(
-    configuration: Configuration, decoding: Decoding, execution: Execution
-) -> DecoderCalibration | None:
+def calibration_of(configuration: Configuration, decoding: Decoding) -> DecoderCalibration | None:
     """The calibration of a decoder, or None.
 
     Raises `UsageError` and `ModelError` where a guarantee needs one and there is none;
@@ -37,7 +34,7 @@ def calibration_of(
     key = decoding.calibration_key(configuration.tree)
     stored = None
     others = False
-    if calibration is not None and decoding.calibrated and execution.sigmoid is None:
+    if calibration is not None and decoding.calibrated and decoding.sigmoid is None:
         stored = calibration.decoders.get(key or "")
         # a learned decoder that the model does not have is an error later
         others = key not in (None, "learned") and stored is None and bool(calibration.decoders)
@@ -48,7 +45,7 @@ def calibration_of(
                 f"`{parameter}` needs a decoder that gives the probabilities of all "
                 f"classes, not {'`raw`' if decoding.raw else decoding.decoder.name}"
             )
-        if execution.sigmoid is not None:
+        if decoding.sigmoid is not None:
             raise UsageError(
                 f"`{parameter}` rests on the calibration, which is for the fitted sigmoid: "
                 "it cannot be combined with `sigmoid`"

@@ -79,6 +79,20 @@ class Decoding(PairQueries):
     costs : CostMatrix, array of shape (k, k) or (k, k + 1), or str, default=None
         Costs of the answers, classes in ascending order of the labels, or the name of a file with
         them; the answer is that of the least expected cost.
+    points : str, default="binary"
+        Kind of the points to classify: "binary", "svm" or "lvq".
+    sigmoid : int, default=None
+        Key of `SIGMOIDS` in place of what was fitted.
+    counting : bool, default=False
+        Tell which binary classifiers were evaluated for each point.
+    predictor : str, default=None
+        Command that reads binary models and points, and classifies them.
+    allow_commands : bool, default=False
+        The commands in control files may be run.
+    keep : bool, default=False
+        Temporary files of programs stay.
+    workers : int, default=1
+        Number of programs that run at a time.
     opponents : str, default="3log"
         Opponents of each class in a poll, a number or a word such as "3log", 3 log2 k.
     seed : int, default=1
@@ -111,6 +125,13 @@ class Decoding(PairQueries):
     stop: float | str | None = None
     top: int | None = None
     costs: Any = None
+    points: str = "binary"
+    sigmoid: int | None = None
+    counting: bool = False
+    predictor: str | None = None
+    allow_commands: bool = False
+    keep: bool = False
+    workers: int = 1
 
     def polls_all(self, k: int) -> bool:
         """Return True if the opponents that a poll of k classes draws make up all pairs."""
@@ -160,6 +181,7 @@ class Decoding(PairQueries):
                     f"`{name}` refuses answers by their probability: with `costs` a "
                     "last column - of the costs says what no answer costs"
                 )
+        self._check_programs()
 
     def _check_guarantees(self):
         for name in ("max_error", "confidence", "coverage"):
@@ -195,6 +217,14 @@ class Decoding(PairQueries):
                 f"`{self.guarantee}` rests on the calibration: it cannot be combined "
                 "with `calibrated=False`"
             )
+
+    def _check_programs(self):
+        if self.predictor is not None and self.sigmoid is not None:
+            raise UsageError(
+                "`sigmoid` is for support vector machines: it cannot be combined with `predictor`"
+            )
+        if self.keep and self.predictor is None and not self.allow_commands:
+            raise UsageError("`keep` needs `predictor` or `allow_commands`")
 
     def _check_stop(self):
         if self.stop is None:

@@ -37,7 +37,6 @@ from ..data.printed import read_probabilities
 from ..data.types import Dataset
 from ..data.weights import read_weights, weights_beside
 from ..decode.learned import fit_learned, LearnedFit
-from ..learners.programs import Execution
 from ..models.configuration import Configuration
 from .classifier import Classifier
 from .decision_values import MachineValues
@@ -185,10 +184,10 @@ def fit_learned_decoder(
     return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed, weights, groups)
 
 
-def _uncalibrated(decoding, tree):
-    """The `Decoding` without a calibration, priors or costs."""
+def _uncalibrated(decoding, tree, kind="binary"):
+    """The `Decoding` of points of a kind, without a calibration, priors or costs."""
     stop = AUTO if decoding.descends(tree) else None
-    return Decoding(decoding.method, decoding.tree, calibrated=False, stop=stop)
+    return Decoding(decoding.method, decoding.tree, calibrated=False, stop=stop, points=kind)
 
 
 def _answered(answers, truth, classifier):
@@ -374,11 +373,11 @@ def answers_of_data(
     tree = configuration.tree
     columns_of_data(tree, data, source)
     fits = decoding.decoder.takes == "learned" and not _learned_decoder(configuration)
-    classifier = Classifier(
-        configuration,
-        Decoding("binary") if fits else _uncalibrated(decoding, tree),
-        Execution(kind),
-    )
+    if fits:
+        decoding = Decoding("binary", points=kind)
+    else:
+        decoding = _uncalibrated(decoding, tree, kind)
+    classifier = Classifier(configuration, decoding)
     answers = classifier.classify(widened(data.x, classifier, kind), workers)
     weights = data.weights and data.weights.w
     if fits:

@@ -16,7 +16,6 @@ from ..core.models import HeldOut
 from ..core.probabilities import SMALLEST
 from ..data.types import Dataset
 from ..decode.ensemble import average, fit_weights
-from ..learners.programs import Execution
 from ..models.configuration import Configuration
 from ..models.join import join_members, members_of
 from .classifier import Classifier
@@ -101,7 +100,7 @@ def weighed_by_data(
     `answers_of_data`.
     """
     y = columns_of_data(configuration.tree, data, source)
-    classifier = Classifier(configuration, Decoding(calibrated=False), Execution(kind))
+    classifier = Classifier(configuration, Decoding(calibrated=False, points=kind))
     chosen = np.flatnonzero(share_of_classes(y, -(-len(y) // most_points(configuration.tree))))
     x = widened(data.x, classifier, kind)
     step = classifier.rows

@@ -26,7 +26,6 @@ from agfmc.answers.writing import Layout, write_answers
 from agfmc.data.types import Dataset
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
 from agfmc.prediction.classifier import Classifier, classify
-from agfmc.learners.programs import Execution
 from agfmc.prediction.decoding import Decoding
 from agfmc.executors import remote
 from agfmc.executors.dask_cluster import address_of
@@ -661,8 +660,7 @@ def configuration(tmp_path_factory):
 def test_same_answers(executor, configuration, tmp_path, more):
     x, _ = data(400, 3)
     chunks = [x[start : start + 90] for start in range(0, 400, 90)]
-    decoding = Decoding(**{name: value for name, value in more.items() if name != "counting"})
-    classifier = Classifier(configuration, decoding, Execution(counting="counting" in more))
+    classifier = Classifier(configuration, Decoding(**more))
     texts = {}
     for name, workers in (("here", 1), ("there", executor)):
         text = bytearray()

@@ -24,7 +24,6 @@ from agfmc.learners.neighbours import Neighbours
 from agfmc.core.errors import ControlError, DataError, JobsFailed, ModelError, UsageError
 from agfmc.learners.programs import Command
 from agfmc.models.files import export, load, save
-from agfmc.learners.programs import Execution
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan
 from agfmc.training.request import PointsRequest
@@ -37,7 +36,6 @@ from agfmc.core.weights import Weights
 from data_files import write_cls, write_vec
 
 LABELS = np.array([3, 1, 8, 5, 40, 11])
-RUN = Execution(allow_commands=True)
 NESTED = (
     '"" 0 / 1; "-c 2" 1 / 2; "" 0 / 2; {\n  "-k 5" K {3 1}\n  8\n  "" L { 5 "-k 3" K {40 11} } }'
 )
@@ -402,14 +400,14 @@ with open(sys.argv[3], "w") as out:
 """)
     trained(text.replace("PY", join([sys.executable, "say.py"])))
     configuration = load("ctl")
-    found = Classifier(configuration, Decoding(tree="full"), RUN)(x)
+    found = Classifier(configuration, Decoding(tree="full", allow_commands=True))(x)
     np.testing.assert_allclose(found.columns.sum(axis=1), 1, atol=1e-12)
     if "L" not in text:
         assert found.classes.tolist() == LABELS[np.arange(150) % 6].tolist()
         np.testing.assert_allclose(found.confidence, (6 * 0.75 - 1) / 5, atol=1e-6)
         with pytest.raises(ModelError, match="code G"):
             save("x.mbm", configuration)
-    path = Classifier(configuration, Decoding(tree="path"), RUN)(x)
+    path = Classifier(configuration, Decoding(tree="path", allow_commands=True))(x)
     assert path.classes.shape == (150,)
 
 

@@ -31,7 +31,6 @@ from agfmc.prediction.decoding import (
     learning_pays,
     requested_decodings,
 )
-from agfmc.learners.programs import Execution
 from agfmc.core.probabilities import confidence, log_loss
 from agfmc.core.weights import Weights
 from agfmc.learners.platt import fit_sigmoid
@@ -369,7 +368,7 @@ def test_what_is_not_calibrated():
     for decoding in (Decoding(calibrated=False), Decoding("vote"), Decoding("max-win")):
         one, other = (Classifier(each, decoding)(TEST_X) for each in (configuration, with_map))
         np.testing.assert_array_equal(one.columns, other.columns)
-    sigmoid = Classifier(with_map, Decoding(), Execution(sigmoid=0))(TEST_X).columns
+    sigmoid = Classifier(with_map, Decoding(sigmoid=0))(TEST_X).columns
     np.testing.assert_array_equal(sigmoid, own)
     assert not np.array_equal(Classifier(with_map, Decoding())(TEST_X).columns, own)
 
@@ -551,7 +550,7 @@ def test_learned_decoders_that_are_refused():
     with pytest.raises(
         UsageError, match="`sigmoid`: a learned decoder was fitted to the probabilities"
     ):
-        Classifier(configuration, "learned", Execution(sigmoid=0))
+        Classifier(configuration, Decoding("learned", sigmoid=0))
     nested = trained('"" 0 / 1; "" 0 / 2; "" 1 / 2; {1 4 "" {6 9}}')[0]
     with pytest.raises(UsageError, match="learned is for a coding matrix alone"):
         Classifier(nested, "learned")

@@ -12,7 +12,6 @@ from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import Normalisation
 from agfmc.models.files import load, save
 from agfmc.prediction.decoding import Decoding
-from agfmc.learners.programs import Execution
 from agfmc.models.merge import collate
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
@@ -232,7 +231,7 @@ def test_models_that_do_not_tell_their_width():
         classifier(x[:, :5])
     # chunks of LIBSVM text are as wide as their largest index
     configuration = configuration_of(CODE, features=False)
-    classifier = Classifier(configuration, execution=Execution("svm"))
+    classifier = Classifier(configuration, Decoding(points="svm"))
     short = np.concatenate([x[:, :4], np.zeros((1, 2))], axis=1)
     wanted = [Classifier(configuration_of(CODE))(short).columns, expected, expected]
     for workers in (1, 3):

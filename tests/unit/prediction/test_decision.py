@@ -17,7 +17,6 @@ from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision import Decision
 from agfmc.prediction.decoding import Decoding
-from agfmc.learners.programs import Execution
 from agfmc.prediction.known_points import answers_of_data
 from agfmc.prediction.recalibrate import default_decodings, recalibrate, with_decoders
 from agfmc.training.fit import TrainingSettings
@@ -161,7 +160,7 @@ def test_other_decoders_have_no_points():
     with pytest.raises(UsageError, match="combined with `calibrated=False`"):
         Decoding(**sets, calibrated=False)
     with pytest.raises(UsageError, match="combined with `sigmoid`"):
-        Classifier(made(PAIRS), Decoding(**sets), Execution(sigmoid=1))
+        Classifier(made(PAIRS), Decoding(**sets, sigmoid=1))
     for method in ("vote", "ddag"):
         with pytest.raises(UsageError, match="needs a decoder that gives the probabilities of all"):
             Classifier(made(PAIRS), Decoding(method, max_error=0.1))

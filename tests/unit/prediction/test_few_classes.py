@@ -17,7 +17,6 @@ from agfmc.prediction.recalibrate import recalibrate, with_decoders
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding
 from agfmc.prediction.decision import Decision
-from agfmc.learners.programs import Execution
 from agfmc.core.provenance import Provenance
 
 CODE = "a 0/1; b 0/2; c 0/3; d 1/2; e 1/3; f 2/3; {0 1 2 3}"
@@ -92,7 +91,7 @@ def test_the_rating_of_a_set():
 
 def test_sets_of_labels_out_of_order():
     configuration = configuration_of("a { b { 9 c { 2 7 } } 5 }")
-    answers = Classifier(configuration, Decoding(stop=0.8), Execution(counting=True))(
+    answers = Classifier(configuration, Decoding(stop=0.8, counting=True))(
         points([-0.8, 0.8, 0.1], [-0.8, 0.1, 0.9], [0.9, 0, 0], [-0.8, 0.8, -0.9])
     )
     assert answers.classes.tolist() == [-1, -1, 5, 2]
@@ -194,7 +193,7 @@ def test_the_most_probable_classes_are_those_of_all(text, method):
     whole = Classifier(configuration, Decoding(method, "full", calibrated=False))(x)
     labels = np.array(configuration.tree.classes)
     for top in (1, 2, 3, len(labels), 40):
-        found = Classifier(configuration, Decoding(method, top=top), Execution(counting=True))(x)
+        found = Classifier(configuration, Decoding(method, top=top, counting=True))(x)
         p = -np.sort(-whole.columns, axis=1)[:, :top]
         np.testing.assert_allclose(found.columns, p, rtol=1e-12)
         assert found.ranked.shape == p.shape

@@ -11,7 +11,6 @@ import pytest
 import agfmc
 from agfmc.core.errors import DataError, UsageError
 from agfmc.data.types import Dataset
-from agfmc.learners.programs import Execution
 from agfmc.prediction.contributions import Explainer
 from agfmc.prediction.importance import column_effect, data_columns, probability_classifier
 from agfmc.report import chart_importance
@@ -163,7 +162,7 @@ def test_explainers_go_to_other_processes(model, data):
 def test_points_may_leave_out_their_last_features(data):
     machines = agfmc.train("one-vs-one", data.x[:60], data.y[:60])
     machines = replace(machines, machines=replace(machines.machines, any_width=True))
-    classifier = agfmc.Classifier(machines, execution=Execution("svm"))
+    classifier = agfmc.Classifier(machines, agfmc.Decoding(points="svm"))
     x = data.x[200:203].copy()
     x[:, 4] = 0
     whole, short = (

@@ -13,7 +13,6 @@ from agfmc.control.parse import parse
 from agfmc.decode.class_scores import LOSSES
 from agfmc.core.errors import ModelError, UsageError
 from agfmc.prediction.classifier import Classifier
-from agfmc.learners.programs import Execution
 from agfmc.kernels.machine import KernelCounter, squared_norms
 from agfmc.core.provenance import Provenance
 
@@ -54,7 +53,7 @@ def configuration(text, d, probabilities=True, swapped=False):
 
 def queried(given, x, method, **queries):
     """Answers that tell which classifiers were queried."""
-    return Classifier(given, Decoding(method, **queries), Execution(counting=True))(x)
+    return Classifier(given, Decoding(method, **queries, counting=True))(x)
 
 
 def example():
@@ -79,7 +78,7 @@ def example():
 )
 def test_worked_example(order, method, winner, asked, probabilities, swapped):
     given = configuration(one_vs_one(list(order)), 15, probabilities, swapped)
-    answers = Classifier(given, method, execution=Execution(counting=True))(example())
+    answers = Classifier(given, Decoding(method, counting=True))(example())
     if method == "max-win":
         assert answers.classes[0] in (0, 1, 2)  # three votes each, and r is 0.76 everywhere
     else:
@@ -196,7 +195,7 @@ def test_kernel_evaluations_are_those_of_the_union():
     everything = {(m.kernel, tuple(v)) for m in models for v in m.sv}
     assert counter.total == len(everything)
     for method in ("ddag", "adag", "max-win", "and", "0"):
-        asked = Classifier(given, method, execution=Execution(counting=True))(x).queried
+        asked = Classifier(given, Decoding(method, counting=True))(x).queried
         naive = [
             len({(m.kernel, tuple(v)) for m, yes in zip(models, row) if yes for v in m.sv})
             for row in asked
@@ -208,9 +207,9 @@ def test_kernel_evaluations_are_those_of_the_union():
 def test_trees_count_the_way_down():
     given = configuration("a { b {0 1} c { d {2 3} 4 } }", 4)
     x = np.array([[-1, -1, 1, 1.0], [1, 1, -1, -1.0], [1, 1, 1, 1.0]])
-    asked = Classifier(given, execution=Execution(counting=True))(x).queried
+    asked = Classifier(given, Decoding(counting=True))(x).queried
     assert asked.astype(int).tolist() == [[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 1, 0]]
-    assert Classifier(given, Decoding(tree="full"), Execution(counting=True))(x).queried.all()
+    assert Classifier(given, Decoding(tree="full", counting=True))(x).queried.all()
     assert Classifier(given)(x).queried is None
 
 
