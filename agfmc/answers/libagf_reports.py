@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from ..data.printed import read_svm_output
 from ..data.types import InputFormat
 from ..files.atomic import replacing, replacing_with
 from ..score.evaluation import evaluate
-from ..score.probabilities import all_samples, brier_winning, calibration, inverse_sum, validate
+from ..score.probabilities import all_samples, calibration, inverse_sum, validate
 from .results import load_results, names_beside, with_weights_of
 
 _MOST_COLUMNS = 10_000  # of a table with one for each label from 0
@@ -183,25 +182,11 @@ def _score(value, layout):
     return "-".rjust(len(format(0.0, layout)) if layout != "f" else 1)
 
 
-class Samples(NamedTuple):
-    """Forecasts of several classes, one after the other.
-
-    Attributes
-    ----------
-    p, t : forecasts (N,), and 1 where they came true, else 0
-    k, n : numbers of classes and of points
-    """
-
-    p: np.ndarray
-    t: np.ndarray
-    k: int
-    n: int
-
-
 def samples_of_text(truth_path, path, header=True, classes=True):
-    """`Samples` of all probabilities: lines of k of them and, with `classes`, a class.
+    """(p, t, k, n) of all probabilities: lines of k of them and, with `classes`, a class.
 
-    With `header` the first line is k alone. Column j is taken for class j. Raises DataError with
+    They are forecasts (N,), 1 where they came true, else 0 (N,), and the numbers of classes and
+    points. With `header` the first line is k alone. Column j is taken for class j. Raises DataError with
     the line of whatever cannot be, and for a true class without a column.
     """
     truth = read_cls(truth_path)
@@ -230,11 +215,11 @@ def samples_of_text(truth_path, path, header=True, classes=True):
             file=truth_path,
         )
     _warn_of_votes(p, path)
-    return Samples(*all_samples(p, truth), k, n)
+    return *all_samples(p, truth), k, n
 
 
 def samples_of_results(truth_path, base):
-    """`Samples` of the winners' probabilities, from the ratings in base.con.
+    """As `samples_of_text`, of the winners' probabilities, from the ratings in base.con.
 
     The number of classes is guessed from the largest true label.  Rejected
     points are left out, with a warning.
@@ -255,7 +240,7 @@ def samples_of_results(truth_path, base):
         raise DataError("all points were rejected", file=f"{base}.cls")
     p = probability(con[answered], k)
     _warn_of_votes(p, f"{base}.con")
-    return Samples(p, (result == truth)[answered].astype(float), k, len(p))
+    return p, (result == truth)[answered].astype(float), k, len(p)
 
 
 def _warn_of_votes(p, path):
@@ -266,14 +251,14 @@ def _warn_of_votes(p, path):
         )
 
 
-def format_validation(samples, lines):
-    """The four scores of `Samples` as lines; lines: their `Curves`."""
-    validation = validate(lines, samples.n)
+def format_validation(brier, lines, n):
+    """The four scores of samples of n points as lines; lines: their `Curves`."""
+    correlation, slope, error = validate(lines, n)
     scores = {
-        "1-r": 1 - validation.correlation,
-        "m-1": validation.slope - 1,
-        "Brier score": brier_winning(samples.p, samples.t),
-        "norm. rmse": validation.error,
+        "1-r": 1 - correlation,
+        "m-1": slope - 1,
+        "Brier score": brier,
+        "norm. rmse": error,
     }
     return "".join(
         "%-11s = %s\n" % (name, "%15.8g" % value if value == value else "%15s" % "-")

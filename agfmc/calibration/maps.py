@@ -23,7 +23,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import DataError
-from ..core.probabilities import losses, mean, SMALLEST, softmax, standard_error, total
+from ..core.probabilities import (
+    losses,
+    mean,
+    SMALLEST,
+    softmax,
+    standard_error,
+    total,
+    weights_or_ones,
+)
 from ..core.reproducible import Uniform
 from ..core.splits import FOLDS, of_rows, stratified_folds
 from .types import ProbabilityMap
@@ -77,10 +85,7 @@ def fit_temperature(
         raise DataError("a calibration map needs points, there are none")
     z = np.log(np.maximum(p, SMALLEST))
     z -= z.max(axis=1)[:, None]
-    if weights is None:
-        weights = np.ones(len(y))
-    else:
-        weights = np.asarray(weights, dtype=float)
+    weights = weights_or_ones(weights, len(y))
 
     @cache
     def profile(log_u):  # loss, and its slope in log_u, at the best floor
@@ -189,7 +194,7 @@ def _fit_matrix(p, y, ridges, weights):
     p = np.maximum(p, SMALLEST_LINEAR)
     start = fit_temperature(p, y, weights)
     z = np.column_stack([np.log(p), np.ones(n)])
-    rows, weights = np.arange(n), np.ones(n) if weights is None else np.asarray(weights, float)
+    rows, weights = np.arange(n), weights_or_ones(weights, n)
     mass = weights.sum()
     identity = np.eye(c, c + 1)
     of_classes, of_columns = (_Pairs(size) for size in (c, c + 1))

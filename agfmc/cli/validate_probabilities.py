@@ -44,19 +44,20 @@ def execute(args):
     if args.output == "-":
         raise UsageError("output must be a file: the scores go to standard output")
     if args.results:
-        samples = libagf_reports.samples_of_results(args.truth, args.prob)
+        p, happened, k, n = libagf_reports.samples_of_results(args.truth, args.prob)
     else:
-        samples = libagf_reports.samples_of_text(
+        p, happened, k, n = libagf_reports.samples_of_text(
             args.truth, args.prob, not args.no_header, not args.no_labels
         )
     if args.brier and args.output is None:
         lines = None
     else:
-        lines = curves(*samples[:3])
+        lines = curves(p, happened, k)
     if args.output is not None:
         libagf_reports.write_curves(args.output, lines)
-    sys.stdout.write(
-        f"{brier_winning(samples.p, samples.t):g}\n"
-        if args.brier
-        else libagf_reports.format_validation(samples, lines)
-    )
+    brier = brier_winning(p, happened)
+    if args.brier:
+        text = f"{brier:g}\n"
+    else:
+        text = libagf_reports.format_validation(brier, lines, n)
+    sys.stdout.write(text)

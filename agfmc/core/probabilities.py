@@ -86,6 +86,13 @@ def probability(rating: np.ndarray, k: int) -> np.ndarray:
     return (np.asarray(rating, dtype=float) * (k - 1) + 1.0) / k
 
 
+def weights_or_ones(w: np.ndarray | None, n: int) -> np.ndarray:
+    """Weights (n,), float: 1 for each of n points where they are None."""
+    if w is None:
+        return np.ones(n)
+    return np.asarray(w, dtype=float)
+
+
 def mean(values: np.ndarray, w: np.ndarray | None = None) -> float:
     """The mean of values (n,) with weights w (n,), None for 1; NaN where nothing counts."""
     if len(values) == 0 or (w is not None and not w.any()):
@@ -106,8 +113,7 @@ def standard_error(
     """
     if w is None and groups is None and len(values) > 1:
         return float(values.std(ddof=1) / len(values) ** 0.5)
-    if w is None:
-        w = np.ones(len(values))
+    w = weights_or_ones(w, len(values))
     deviations = w * (values - mean(values, w))
     if groups is not None:
         deviations = np.bincount(np.unique(groups, return_inverse=True)[1], deviations)

@@ -75,7 +75,7 @@ def given_for_code(method: Method, a: np.ndarray) -> str:
 def pair_decoder(
     a: np.ndarray, method: str | int | Method, queries: PairQueries = PairQueries()
 ) -> Callable:
-    """decide(n, evaluate) -> `Decision` of a method that queries single classifiers of the
+    """decide(n, evaluate) of a method that queries single classifiers of the
     code a (m, k), see `pair_queries`.  Raises as `CodeDecoder` does."""
     return _prepare(find_method(method), _checked_code(a), queries)
 

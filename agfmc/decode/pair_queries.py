@@ -1,7 +1,9 @@
 """Queries to single classifiers of a one-vs-one code, and the probability of a winner.
 
 A decoder that need not know everything is prepared for a `PairTable` and gives
-decide(n, evaluate) -> `Decision`.  evaluate(rows (t,), columns (c,)) -> r (t, c) has to
+decide(n, evaluate) -> (winner, p, queried): column (n,) of the class, -1 for a point that is
+rejected; probability (n,) of the winner, or of the last candidate of a rejected point; mask (n, m)
+of the classifiers that were evaluated.  evaluate(rows (t,), columns (c,)) -> r (t, c) has to
 give the decision values of the classifiers `columns` for the points `rows` of n, both
 ascending, r within [-1, 1]; no value is queried twice, and a call holds as many
 points as can be had.
@@ -11,7 +13,6 @@ those are touched that were queried: bound the memory by the number of points.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,22 +20,6 @@ from .code_kinds import PairTable
 
 LEAST = 1e-7
 BUDGET = 16 << 20
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The answers of a decoder that queries single classifiers.
-
-    Attributes
-    ----------
-    winner : column (n,) of the class, -1 for a point that is rejected
-    p : probability (n,) of the winner, or of the last candidate of a rejected point
-    queried : mask (n, m) of the classifiers that were evaluated
-    """
-
-    winner: np.ndarray
-    p: np.ndarray
-    queried: np.ndarray
 
 
 class Queries:

@@ -1,7 +1,7 @@
 """Decoders of one-vs-one codes that query only the pairs they need.
 
-Each function takes a `PairTable` and `PairQueries` and returns decide(n, evaluate) ->
-`Decision`; see `pair_queries`.  The probability of the winner is that of all pairs
+Each function takes a `PairTable` and `PairQueries` and returns decide(n, evaluate),
+see `pair_queries`.  The probability of the winner is that of all pairs
 queried, fitted together, for votes, and of the pairs of the winner for
 eliminations: what was closer to the truth on real data.
 """
@@ -61,13 +61,13 @@ def opponents_of(word: str, k: int) -> int:
 
 def _decider(table, probability, choose):
     """decide(n, evaluate) by choose(queries), which gives the winner (n,), and for one that may be
-    rejected also the class (n,) whose probability is given."""
+    rejected also the class (n,) whose probability is given, by a function of `pair_queries`."""
 
     def decide(n, evaluate):
         queries = Queries(table, n, evaluate)
         chosen = choose(queries)
         queried = queries.queried.T
-        return Decision(chosen[0], probability(table, queries.r.T, queried, chosen[-1]), queried)
+        return chosen[0], probability(table, queries.r.T, queried, chosen[-1]), queried
 
     return decide
 

@@ -268,7 +268,7 @@ def _differences(row, reference, plan, outcomes, known):
             right, others = (
                 part.results.result == part.results.truth for [part] in (outcomes, known)
             )
-            p_value = mcnemar(right, others, *drawn).p_value
+            p_value = mcnemar(right, others, *drawn)
             interval = paired_shares(right, others, *drawn)
         elif plan.count == 1 and ALL_SCORES[score].pools == "mean":
             points, others = (added(score, part, 1) for part in (outcomes, known))

@@ -616,18 +616,15 @@ class _Prediction:
 
     def pairs(self, x, stops):
         """Some of the pairs of a one-vs-one configuration, chosen by the answers of others."""
-        made = self._decide(
+        winner, p, queried = self._decide(
             len(x),
             lambda rows, numbers: self.values(
                 tuple(numbers.tolist()), x if len(rows) == len(x) else x[rows]
             )[1],
         )
-        return self.decision.answers(
-            made.winner,
-            made.p,
-            made.p[:, None],
-            queried=made.queried if self.decoding.counting else None,
-        )
+        if not self.decoding.counting:
+            queried = None
+        return self.decision.answers(winner, p, p[:, None], queried=queried)
 
 
 def _ready(classifier, decoding):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -124,8 +123,14 @@ class MachineValues:
         Raises `DataError` for points that give a classifier no decision value: NaN, or numbers too
         large for its kernel.
         """
-        machine = self._machine(columns, x.shape[1])
-        f = machine.values_by_row(x).T
+        numbers = list(columns)
+        if isinstance(self.model, FunctionModel):
+            by_row = np.empty((len(numbers), len(x)))
+            for row, column in zip(by_row, numbers if len(x) else ()):
+                row[:] = self.model.functions[column](x)
+        else:
+            by_row = self._machine(columns, x.shape[1]).values_by_row(x)
+        f = by_row.T
         with np.errstate(over="ignore", invalid="ignore"):
             total = f.sum()
         if not np.isfinite(total) and (wrong := ~np.isfinite(f).all(axis=1)).any():
@@ -133,7 +138,7 @@ class MachineValues:
                 f"{np.count_nonzero(wrong)} of {len(x)} points give no decision value: "
                 "they hold NaN, or numbers too large for the kernel"
             )
-        return f, self.differences(f, machine.columns)
+        return f, self.differences(f, numbers)
 
     def differences(self, f, columns):
         """r (n, m') of the decision values f (n, m') of the classifiers `columns`."""
@@ -149,26 +154,11 @@ class MachineValues:
             machine = self._machines.get((columns, width))
             if machine is None:
                 model = self.model
-                if isinstance(model, FunctionModel):
-                    return _Functions(model.functions, list(columns))
                 if width > model.sv.shape[1]:
                     # support vectors are 0 in features that no model file mentions
                     model = replace(model, sv=_widened(model.sv, width))
                 machine = self._machines[columns, width] = Machine(model, columns)
         return machine
-
-
-class _Functions(NamedTuple):
-    """The classifiers `columns` of a `FunctionModel`, in the place of a `Machine`."""
-
-    functions: tuple
-    columns: list
-
-    def values_by_row(self, x):
-        """f (m', n) of points x (n, d)."""
-        if len(x) and self.columns:
-            return np.stack([self.functions[column](x) for column in self.columns])
-        return np.empty((len(self.columns), len(x)))
 
 
 def _widened(x, width):

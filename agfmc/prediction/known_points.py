@@ -28,7 +28,7 @@ from ..core.errors import (
 )
 from ..core.models import HeldOut
 from ..core.points import is_sparse
-from ..core.probabilities import probability, refuted_probabilities
+from ..core.probabilities import probability, refuted_probabilities, weights_or_ones
 from ..core.splits import of_rows
 from ..core.text import listed
 from ..data.groups import group_numbers_beside
@@ -330,10 +330,7 @@ def _left_out(configuration, held_out):
     right = np.isin(
         row * np.int64(len(classes)) + np.searchsorted(classes, held_out.y)[point], on_right
     )
-    if held_out.weights is None:
-        w = np.ones(len(f))
-    else:
-        w = held_out.weights[point]
+    w = weights_or_ones(of_rows(held_out.weights, point), len(f))
     if held_out.groups is None:
         groups = np.arange(len(held_out.y))
     else:

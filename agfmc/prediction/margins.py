@@ -1,7 +1,6 @@
 """The margins of trained one-vs-one classifiers, and bounds of the error of a decision graph."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,25 +15,12 @@ from ..models.configuration import Configuration
 from ..models.description import class_samples
 
 
-class Margins(NamedTuple):
-    """What the margins of the binary classifiers of a configuration say.
+def margins_of(configuration: Configuration) -> tuple[np.ndarray, dict, float, int | None]:
+    """What the margins of the support vector machines of a configuration say.
 
-    Attributes
-    ----------
-    squared : 1/margin^2 of each classifier (m,)
-    by_class : {name, or else label: sum over its classifiers}, {} unless the configuration is one-vs-one
-    squared_radius : of `squared_radius`
-    samples : number in training, None where not known
+    1/margin^2 (m,) of each classifier; {name, or else label: sum over its classifiers}, {} unless
+    the configuration is one-vs-one; `squared_radius`; the number of samples in training, or None.
     """
-
-    squared: np.ndarray
-    by_class: dict
-    squared_radius: float
-    samples: int | None
-
-
-def margins_of(configuration: Configuration) -> Margins:
-    """The margins of a configuration of support vector machines."""
     tree = configuration.tree
     model = configuration.machines
     squared = squared_norms(model)
@@ -43,7 +29,7 @@ def margins_of(configuration: Configuration) -> Margins:
         rows = [(row.left, row.right) for row in tree.nodes[0].rows]
         pairs = one_vs_one(rows_to_matrix(rows, len(tree.labels)))
     if pairs is None:
-        return Margins(squared, {}, math.nan, None)
+        return squared, {}, math.nan, None
     sums = np.bincount(pairs.low, squared, pairs.k) + np.bincount(pairs.high, squared, pairs.k)
     try:
         samples = sum(class_samples(configuration).values())
@@ -51,7 +37,7 @@ def margins_of(configuration: Configuration) -> Margins:
         samples = None
     names = [tree.names.get(label, label) for label in tree.labels]
     by_class = dict(zip(names, sums.tolist()))
-    return Margins(squared, by_class, squared_radius(model), samples)
+    return squared, by_class, squared_radius(model), samples
 
 
 def squared_radius(model: MergedModel) -> float:

@@ -20,7 +20,7 @@ from ..calibration.thresholds import error_threshold
 from ..calibration.types import Calibration, CalibrationPoints, DecoderCalibration, ProbabilityMap
 from ..core.answers import Results
 from ..core.errors import AgfmcWarning, DataError, warn_user
-from ..core.probabilities import losses, mean
+from ..core.probabilities import losses, mean, weights_or_ones
 from ..core.splits import FOLDS, stratified_folds
 from ..core.text import listed
 from ..models.configuration import Configuration
@@ -148,7 +148,7 @@ def _absent_classes(y, classes, source):
 def _scores(both, y, answers, resamples, weights):
     """{score: {before, after, difference}}, each {value, low, high}, of p before and after."""
     rows = np.arange(len(y))
-    unit = np.ones(len(y)) if weights is None else weights
+    unit = weights_or_ones(weights, len(y))
     parts = {
         when: (
             losses(p, y),

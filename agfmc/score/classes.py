@@ -4,7 +4,6 @@ All are of the answered points: where some were rejected, their column is left o
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,31 +11,23 @@ from ..core.costs import CostMatrix
 from .contingency import answered, ratio
 
 
-class ByClass(NamedTuple):
-    """Scores (k,) of each class, NaN where they are 0/0, with T = table[j, j].
+def by_class(table: np.ndarray) -> dict[str, np.ndarray]:
+    """Scores (k,) of each class from a table (k, k) or (k, k + 1), NaN where they are 0/0.
 
-    Attributes
-    ----------
-    precision : T / (answers of class j)
-    recall : T / support
-    f1 : 2 T / (answers + support)
-    support : points of class j
+    With T = table[j, j] of class j: support, its points; precision, T / its answers; recall,
+    T / support; f1, 2 T / (answers + support).
     """
-
-    precision: np.ndarray
-    recall: np.ndarray
-    f1: np.ndarray
-    support: np.ndarray
-
-
-def by_class(table: np.ndarray) -> ByClass:
-    """`ByClass` of a table (k, k) or (k, k + 1)."""
     counts = answered(table)
     right = np.diagonal(counts)
     support = counts.sum(axis=1)
     answers = counts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return ByClass(right / answers, right / support, 2 * right / (answers + support), support)
+        return {
+            "support": support,
+            "precision": right / answers,
+            "recall": right / support,
+            "f1": 2 * right / (answers + support),
+        }
 
 
 def mean_of_known(values: np.ndarray) -> float:
@@ -49,19 +40,20 @@ def mean_of_known(values: np.ndarray) -> float:
 
 def balanced_accuracy(table: np.ndarray) -> float:
     """Mean recall of the classes that have points."""
-    return mean_of_known(by_class(table).recall)
+    return mean_of_known(by_class(table)["recall"])
 
 
 def macro_f1(table: np.ndarray) -> float:
     """Mean F1 of the classes that have points or answers."""
-    return mean_of_known(by_class(table).f1)
+    return mean_of_known(by_class(table)["f1"])
 
 
 def weighted_f1(table: np.ndarray) -> float:
     """Mean F1, weighted by the points of the classes."""
     scores = by_class(table)
-    known = scores.support > 0
-    return ratio(scores.f1[known] @ scores.support[known], scores.support.sum())
+    support = scores["support"]
+    known = support > 0
+    return ratio(scores["f1"][known] @ support[known], support.sum())
 
 
 def cohen_kappa(table: np.ndarray) -> float:

@@ -1,7 +1,5 @@
 """Contingency tables: what was predicted for what was true."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..core.errors import DataError
@@ -15,14 +13,6 @@ def ratio(part, whole) -> float:
     if whole > 0:
         return float(part / whole)
     return float("nan")
-
-
-class Uncertainty(NamedTuple):
-    """Uncertainty coefficients, each from 0 to 1, or NaN where it is 0/0."""
-
-    forward: float
-    reverse: float
-    symmetric: float
 
 
 def contingency(
@@ -85,27 +75,26 @@ def answered(table: np.ndarray) -> np.ndarray:
     return table[:, : len(table)]
 
 
-def uncertainty_coefficient(table: np.ndarray) -> Uncertainty:
-    """`Uncertainty`: the share of the entropy of one variable that the other explains.
+def uncertainty_coefficient(table: np.ndarray) -> tuple[float, float, float]:
+    """Uncertainty coefficients: the share of the entropy of one variable that the other explains.
 
     With I = H_t + H_p - H_tp: forward I/H_t (of the truth), reverse I/H_p,
-    symmetric 2 I/(H_t + H_p); 0 log 0 = 0.  Blind to relabelling: give the
+    symmetric 2 I/(H_t + H_p); NaN where it is 0/0, and 0 log 0 = 0.  Blind to relabelling: give the
     accuracy with it.  Rejection counts as one more answer.
     """
     truth = _entropy(table.sum(axis=1))
     answer = _entropy(table.sum(axis=0))
     shared = max(truth + answer - _entropy(table.ravel()), 0.0)
-    return Uncertainty(
-        *(
-            min(ratio(part, whole), 1.0)
-            for part, whole in ((shared, truth), (shared, answer), (2 * shared, truth + answer))
-        )
+    return (
+        min(ratio(shared, truth), 1.0),
+        min(ratio(shared, answer), 1.0),
+        min(ratio(2 * shared, truth + answer), 1.0),
     )
 
 
 def explained_share(table: np.ndarray) -> float:
     """The forward `uncertainty_coefficient`: the share of the entropy of the truth."""
-    return uncertainty_coefficient(table).forward
+    return uncertainty_coefficient(table)[0]
 
 
 def random_share(table: np.ndarray) -> float | None:

@@ -196,7 +196,7 @@ def evaluate(results, bins=10, request=ScoreRequest()):
             pairs = list(pairs)
         area = separation(pairs, y, k, results.weights)
     values = _overall(results, bins, points, area)
-    uncertainty = uncertainty_coefficient(table)
+    _, reverse, symmetric = uncertainty_coefficient(table)
     random = random_share(table)
     scores = {
         "points": len(results.truth),
@@ -205,8 +205,8 @@ def evaluate(results, bins=10, request=ScoreRequest()):
         "rejected": int(np.count_nonzero(results.result < 0)),
         "coverage": coverage(table),
         **values,
-        "uncertainty_coefficient_reverse": uncertainty.reverse,
-        "uncertainty_coefficient_symmetric": uncertainty.symmetric,
+        "uncertainty_coefficient_reverse": reverse,
+        "uncertainty_coefficient_symmetric": symmetric,
         "uncertainty_coefficient_random": random,
         "uncertainty_coefficient_adjusted": adjusted_share(table, random),
         "zero_probability": None if results.p is None else _zeros(results.p, y),
@@ -385,10 +385,8 @@ def _abstaining(results):
 
 
 def _by_class(labels, table, area, costs):
-    scores = by_class(table)._asdict()
     columns = {
-        "support": scores.pop("support"),
-        **scores,
+        **by_class(table),
         "auc": np.full(len(labels), np.nan)
         if area is None
         else area_by_class(area, table.sum(axis=1)),

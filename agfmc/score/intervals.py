@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv, ndtri
 
 from ..core.probabilities import standard_error
-from scipy.special import ndtri
-from scipy.special import betaincinv
 
 
 class Interval(NamedTuple):

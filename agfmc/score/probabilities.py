@@ -168,14 +168,6 @@ class Curves(NamedTuple):
     s: np.ndarray
 
 
-class Validation(NamedTuple):
-    """Correlation and slope of two sums, and their distance; NaN where it is 0/0."""
-
-    correlation: float
-    slope: float
-    error: float
-
-
 def all_samples(p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The n k samples (p_ij, [j = y_i]) of p (n, k) and true columns y (n,): two (n k,)."""
     happened = np.zeros(p.shape)
@@ -213,8 +205,8 @@ def inverse_sum(samples: Curves) -> np.ndarray:
     return _sums(up, down)
 
 
-def validate(samples: Curves, n: int) -> Validation:
-    """`Validation` of `Curves` made from n points.
+def validate(samples: Curves, n: int) -> tuple[float, float, float]:
+    """Correlation and slope of the sums of `Curves` of n points, and their distance; NaN for 0/0.
 
     The correlation is Pearson's, of c and s, over N + 1 positions. The slope is m = sum(c
     s)/sum(c^2), the error sqrt(sum (s - m c)^2 / n) over sqrt(sum_{i < N} (i - mid)^2 / n).
@@ -226,7 +218,7 @@ def validate(samples: Curves, n: int) -> Validation:
     slope = ratio(c @ s, c @ c)
     rest = s - slope * c
     places = np.arange(len(samples.p), dtype=float) - samples.mid
-    return Validation(
+    return (
         ratio(u @ v, np.sqrt((u @ u) * (v @ v))),
         slope,
         ratio(np.sqrt(rest @ rest / n), np.sqrt(places @ places / n)),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from ..core.probabilities import weights_or_ones
 from .classes import mean_of_known
 
 
@@ -35,10 +36,7 @@ def separation(
     Ties count half; the share is NaN without points. `y` (n,) are the true columns; with `weights`
     (n,) a pair weighs their product.
     """
-    if weights is None:
-        w = np.ones(len(y))
-    else:
-        w = weights
+    w = weights_or_ones(weights, len(y))
     of_class = np.bincount(y, weights=w, minlength=k)
     area = np.full((k, k), np.nan)
     for i, (rows, left, right) in enumerate(places_of_classes):

@@ -4,9 +4,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-
-from .contingency import ratio
 from scipy.special import digamma
+
+from ..core.probabilities import weights_or_ones
+from .contingency import ratio
 
 
 class RiskCoverage(NamedTuple):
@@ -66,10 +67,7 @@ def risk_coverage(
 ) -> RiskCoverage:
     """`RiskCoverage` of points with a confidence (n,), right or not (n,); weights (n,)."""
     values, places = np.unique(-np.asarray(confidence), return_inverse=True)
-    if weights is None:
-        w = np.ones(len(places))
-    else:
-        w = np.asarray(weights, dtype=float)
+    w = weights_or_ones(weights, len(places))
     number = np.bincount(places, weights=w, minlength=len(values))
     wrong = np.bincount(places, weights=w * ~np.asarray(correct, dtype=bool), minlength=len(values))
     counted = number > 0

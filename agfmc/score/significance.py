@@ -4,13 +4,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betainc, ndtri, stdtr, stdtrit
 
-from ..core.probabilities import standard_error
+from ..core.probabilities import standard_error, weights_or_ones
 from ..core.splits import of_rows
 from .intervals import CONFIDENCE, effective_number, Interval, NOTHING
-from scipy.special import stdtr, stdtrit
-from scipy.special import betainc
-from scipy.special import ndtri
 
 
 class Difference(NamedTuple):
@@ -28,20 +26,6 @@ class Difference(NamedTuple):
     t: float
     p_value: float
     interval: Interval = NOTHING
-
-
-class McNemar(NamedTuple):
-    """McNemar's test of two classifiers.
-
-    Attributes
-    ----------
-    first, second : points that only the first, or only the second classifier has right
-    p_value : two-sided, exact where all points count alike
-    """
-
-    first: int
-    second: int
-    p_value: float
 
 
 def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
@@ -86,8 +70,8 @@ def mcnemar(
     second: np.ndarray,
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
-) -> McNemar:
-    """McNemar's exact test on two vectors (n,) of the points that each has right.
+) -> float:
+    """The two-sided p value of McNemar's exact test on vectors (n,) of the points that each has right.
 
     With `weights` or `groups` (n,) the points that one alone has right count as their effective
     number does, in the proportion of the sums of their weights. p is twice the smaller tail of the
@@ -96,22 +80,17 @@ def mcnemar(
     chi squared).
     """
     first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    only_first = int(np.count_nonzero(first & ~second))
-    only_second = int(np.count_nonzero(second & ~first))
-    count = only_first + only_second
-    if count == 0:
-        return McNemar(0, 0, 1.0)
-    if weights is None:
-        w = np.ones(len(first))
-    else:
-        w = weights
     differ = first != second
+    count = np.count_nonzero(differ)
+    if count == 0:
+        return 1.0
+    w = weights_or_ones(weights, len(first))
     either = w[differ]
     number = effective_number(either, count, of_rows(groups, differ), first[differ].astype(float))
     share = min(float(w[first & ~second].sum() / either.sum()), 1.0)
     fewer = number * min(share, 1 - share)
     tail = float(betainc(number - fewer, fewer + 1, 0.5))  # the binomial one of a whole number
-    return McNemar(only_first, only_second, min(1.0, 2 * tail))
+    return min(1.0, 2 * tail)
 
 
 def paired_shares(
@@ -135,10 +114,7 @@ def paired_shares(
     first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     if not len(first):
         return NOTHING
-    if weights is None:
-        w = np.ones(len(first))
-    else:
-        w = weights
+    w = weights_or_ones(weights, len(first))
     scale = effective_number(weights, len(first), groups, first * 1.0 - second) / w.sum()
     n = scale * w.sum() + 2
     b, c = (scale * w[only].sum() + 0.5 for only in (first & ~second, second & ~first))

@@ -1,5 +1,6 @@
 """Decoders that query only some pairs, against rules applied to one point at a time."""
 
+from collections import namedtuple
 from itertools import combinations
 from math import ceil, comb, log2
 
@@ -56,9 +57,12 @@ class Oracle:
         return self.r[cells]
 
 
+Decision = namedtuple("Decision", ("winner", "p", "queried"))
+
+
 def run(decide, r):
     oracle = Oracle(np.asarray(r, dtype=float))
-    decision = decide(len(r), oracle)
+    decision = Decision(*decide(len(r), oracle))
     np.testing.assert_array_equal(decision.queried, oracle.queried)
     assert decision.winner.shape == decision.p.shape == (len(r),)
     assert ((decision.p > 0) & (decision.p <= 1)).all()

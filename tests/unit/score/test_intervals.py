@@ -102,7 +102,7 @@ def of_groups(values, w, groups):
             standard_error(values, w, groups),
             effective_number(w, len(values), groups),
             effective_number(w, len(values), groups, values),
-            np.log(mcnemar(right, other, w, groups).p_value),
+            np.log(mcnemar(right, other, w, groups)),
             *paired_shares(right, other, w, groups),
             *paired_mean(values, w, groups),
             *(next(drawn) @ values / len(values) for _ in range(9)),
