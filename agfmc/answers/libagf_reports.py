@@ -168,8 +168,8 @@ def _ratings(results, k, bins, base):
         else:
             sign = 1
         lines.append(
-            "%10.3f %10.3f\n" % (row.forecast, sign * ((k * row.observed - 1) / (k - 1)))
-            if row.count
+            "%10.3f %10.3f\n" % (row["forecast"], sign * ((k * row["observed"] - 1) / (k - 1)))
+            if row["count"]
             else "%10s %10s\n" % ("-", "-")
         )
     return [*lines, "\n"]

@@ -72,7 +72,8 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         )
     p = winner = None
     if table is not None:
-        p = _checked(table, result, probabilities, base)
+        check_answers(table, result, probabilities, base)
+        p = table.p
         if k is not None and k != known:
             raise UsageError(f"`class_count` says {k} classes, and {probabilities} has {known}")
         if labels is None:
@@ -96,20 +97,22 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     return Results(truth, result, present if labels is None else labels, k, winner, p)
 
 
-def _checked(table, result, file, base):
-    """The probabilities of a table, which is of the points and classes of result (n,)."""
+def check_answers(table, result, file, base, others=False):
+    """`DataError` unless a table is of as many points as result (n,) and, but for `others`, of its
+    classes."""
     if len(table.p) != len(result):
         raise DataError(
             f"has {len(table.p)} rows of probabilities, but there are {len(result)} points",
             file=file,
         )
+    if others:
+        return
     for row in np.flatnonzero(table.classes != result)[:1].tolist():
         raise DataError(
             f"the class of row {row + 1} is {table.classes[row]}, but "
             f"{result[row]} in {base}.cls: they are not of one run",
             file=file,
         )
-    return table.p
 
 
 def _read_truth(path, k, names):

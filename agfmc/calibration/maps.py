@@ -129,55 +129,24 @@ def _best_floor(true, part, weights):
     """The floor e with the largest sum of w log((1 - e) true + e part), and of the prior."""
     more = part - true
 
-    def slope(e):
+    def slope(log_e):
+        e = np.exp(log_e)
         return -(weights @ (more / (true + e * more))) - PRIOR_ERRORS / e
 
-    least = 1e-12
-    if slope(least) >= 0:
-        return least
-    if slope(MOST_FLOOR) <= 0:
+    low = np.log(1e-12)
+    high = np.log(MOST_FLOOR)
+    if slope(low) >= 0:
+        return 1e-12
+    if slope(high) <= 0:
         return MOST_FLOOR
-    return np.exp(_root(lambda at: slope(np.exp(at)), np.log(least), np.log(MOST_FLOOR)))
+    return np.exp(_root(slope, low, high))
 
 
-def _root(function, a, b, accuracy=1e-13, relative=1e-15, steps=100):
-    """The root of a function between a and b, where it has different signs, by Brent's method.
+def _root(function, low, high):
+    """The root of a function that has different signs at both ends, by Brent's method."""
+    from scipy.optimize import brentq
 
-    It has the bits of `scipy.optimize.brentq`, which takes longer to load than most maps to fit.
-    """
-    before = float(a)
-    at = float(b)
-    f_before = float(function(before))
-    f_at = float(function(at))
-    other, f_other = before, f_before  # the root is between it and `at`
-    last = step = at - before
-    for _ in range(steps):
-        if f_before != 0 and f_at != 0 and (f_before < 0) != (f_at < 0):
-            other, f_other = before, f_before
-            last = step = at - before
-        if abs(f_other) < abs(f_at):
-            before, at, other = at, other, at
-            f_before, f_at, f_other = f_at, f_other, f_at
-        least = (accuracy + relative * abs(at)) / 2
-        half = (other - at) / 2
-        if f_at == 0 or abs(half) < least:
-            break
-        tried = math.inf
-        if abs(last) > least and abs(f_at) < abs(f_before):
-            if before == other:  # a secant
-                tried = -f_at * (at - before) / (f_at - f_before)
-            else:
-                p = (f_before - f_at) / (before - at)
-                q = (f_other - f_at) / (other - at)
-                tried = -f_at * (f_other * q - f_before * p) / (q * p * (f_other - f_before))
-        if 2 * abs(tried) < min(abs(last), 3 * abs(half) - least):
-            last, step = step, tried
-        else:
-            last = step = half
-        before, f_before = at, f_at
-        at += step if abs(step) > least else math.copysign(least, half)
-        f_at = float(function(at))
-    return at
+    return brentq(function, low, high, xtol=1e-13, rtol=1e-15, disp=False)
 
 
 def _fit_matrix(p, y, ridges, weights):

@@ -26,7 +26,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..calibration.types import ProbabilityMap
-from ..control.matrix import rows_to_matrix
 from ..control.tree import Leaf, Tree
 from ..core.errors import ModelError, UsageError
 from ..core.forest import Forest
@@ -40,7 +39,7 @@ from ..decode.methods import Method
 from ..models.configuration import Configuration
 from ..prediction.classifier import Classifier
 from ..prediction.decision import calibration_of
-from ..prediction.decoding import decoders_of, Decoding
+from ..prediction.decoding import coding_matrix, decoders_of, Decoding
 from ..tables.types import ColumnRecipe
 
 
@@ -371,7 +370,7 @@ def _nodes(configuration, decoding, position):
                 learned.weights[order], learned.intercept[order], "log-odds", "softmax"
             )
         else:
-            code = rows_to_matrix([(row.left, row.right) for row in node.rows], len(branches))
+            code = coding_matrix(tree, number)
             rule = _rule(code, configuration.machines.orientation[some], decoding.decoder)
             if isinstance(rule, LinearRule) and rule.then == "differences":
                 branches = tuple(branches[at] for at in adjacent_order(code)[2])

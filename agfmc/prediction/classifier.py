@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.matrix import columns_are_orthogonal, rows_to_matrix
+from ..control.matrix import columns_are_orthogonal
 from ..control.tree import Leaf, TREE_DECODERS
 from ..core.answers import Answers
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
@@ -30,7 +30,7 @@ from ..learners.protocol import node_classifier
 from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision
 from .decision_values import MachineValues
-from .decoding import AUTO, decoders_of, Decoding, has_coding_matrices
+from .decoding import AUTO, coding_matrix, decoders_of, Decoding, has_coding_matrices
 
 
 class Classifier:
@@ -434,16 +434,19 @@ class _Prediction:
             if isinstance(decoding.pair_errors, str):
                 errors = read_pair_errors(decoding.pair_errors).error_rates(self.tree.labels)
                 decoding = replace(decoding, pair_errors=errors)
-            self._decide = pair_decoder(self._code(0), method, decoding)
+            self._decide = pair_decoder(coding_matrix(self.tree), method, decoding)
             return
         coded = [number for number, node in enumerate(nodes) if not node.bare and not node.direct]
         if coded and method.takes == "learned":
             learned = self._learned(configuration)
         else:
             learned = None
-        self._plans = {number: CodeDecoder(self._code(number), method, learned) for number in coded}
+        self._plans = {
+            number: CodeDecoder(coding_matrix(self.tree, number), method, learned)
+            for number in coded
+        }
         if method.name == "orthogonal" and not all(
-            columns_are_orthogonal(self._code(number)) for number in coded
+            columns_are_orthogonal(coding_matrix(self.tree, number)) for number in coded
         ):
             warn_user(
                 "the decoder orthogonal is for strict codes whose columns are "
@@ -457,11 +460,6 @@ class _Prediction:
         return not self.tree.hierarchical and any(
             plan.gives == "estimates" for plan in self._plans.values()
         )
-
-    def _code(self, number):
-        """The coding matrix (m, c) of a node."""
-        node = self.tree.nodes[number]
-        return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
 
     def _learned(self, configuration):
         if self.decoding.sigmoid is not None:

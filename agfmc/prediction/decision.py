@@ -120,6 +120,7 @@ class Decision:
         configuration: Configuration,
         decoding: Decoding,
     ):
+        self._decoding = decoding
         self._map = self._priors = self._points = self._limits = None
         self._floor = 0.0
         if calibration is not None:
@@ -132,13 +133,8 @@ class Decision:
         self._labels = configuration.tree.classes
         self._leaves = np.array(configuration.tree.labels, dtype=np.int32)
         self._order = np.argsort(self._leaves)
-        self._stops = decoding.stop is not None
         self._costs = decoding.costs_of(configuration.tree)
-        self._estimates = decoding.decoder.gives == "estimates"
         self._score = decoding.set_score or SCORES[0]
-        self._by_class = decoding.by_class
-        self._p_values = decoding.p_values
-        self._top = decoding.top
         self.threshold = decoding.reject
         if decoding.max_error is not None:
             self.threshold = _proved_threshold(self._points, decoding)
@@ -175,7 +171,7 @@ class Decision:
         if np.isnan(winner).any() or cost is not None and np.isnan(cost).any():
             raise DataError("the numbers are too large for this decoder")
         sets = others.get("sets")
-        if self._stops and sets is not None:
+        if self._decoding.stop is not None and sets is not None:
             sizes = np.count_nonzero(sets, axis=1)
         else:
             sizes = 1
@@ -194,6 +190,7 @@ class Decision:
 
     def of_all_classes(self, p: np.ndarray) -> Answers:
         """`Answers` of probabilities p (n, k) of the leaves; the first wins on ties."""
+        decoding = self._decoding
         order = self._order
         leaf = None
         if self._map is not None:
@@ -205,8 +202,10 @@ class Decision:
         sets = columns = floorless = None
         if self._limits is not None:
             sets = prediction_sets(p[:, order], self._limits, self._score)
-        if self._points is not None and self._p_values:
-            columns = p_values(p[:, order], self._points, self._labels, self._score, self._by_class)
+        if self._points is not None and decoding.p_values:
+            columns = p_values(
+                p[:, order], self._points, self._labels, self._score, decoding.by_class
+            )
         if self._floor:
             floorless = np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
         if self._priors is not None:
@@ -217,15 +216,16 @@ class Decision:
         if leaf is None:
             leaf = p.argmax(axis=1)
         ranked = None
-        if self._top is not None:
-            ranked = _ranked(p, leaf)[:, : self._top]
+        if decoding.top is not None:
+            ranked = _ranked(p, leaf)[:, : decoding.top]
             columns = np.take_along_axis(p, ranked, axis=1)
         elif sets is None and columns is None:
             columns = (p if floorless is None else floorless)[:, order]
         probable, cost = leaf, None
         if self._costs is not None:
             column, cost = cheapest(
-                as_shares(p[:, order]) if self._estimates else p[:, order], self._costs
+                as_shares(p[:, order]) if decoding.decoder.gives == "estimates" else p[:, order],
+                self._costs,
             )
             leaf = np.where(column < 0, -1, order[column])
         winner = p[np.arange(len(p)), np.where(leaf < 0, probable, leaf)]

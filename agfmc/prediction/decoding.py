@@ -502,9 +502,9 @@ def has_coding_matrices(tree: Tree) -> bool:
     return any(node.rows and not node.bare for node in tree.nodes)
 
 
-def coding_matrix(tree: Tree) -> np.ndarray:
-    """The coding matrix (m, k) of a tree of one node, classes in the order of its text."""
-    node = tree.nodes[0]
+def coding_matrix(tree: Tree, number: int = 0) -> np.ndarray:
+    """The coding matrix (m, c) of a node of a tree, branches in the order of its text."""
+    node = tree.nodes[number]
     return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
 
 

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ..answers.results import check_answers
 from ..control.build import to_code
 from ..control.tree import Tree
 from ..core.answers import Results
@@ -148,7 +149,7 @@ def learned_answers(configuration: Configuration, held_out: HeldOut) -> Results:
 def _by_learned(tree, r, truth, source, weights, groups):
     labels = np.array(tree.classes)
     y = np.searchsorted(labels, truth)
-    fitted = fit_learned_decoder(tree, r, y, weights=weights, groups=groups)
+    fitted = fit_learned_decoder(tree, r, y, weights, groups)
     return Results(
         truth,
         labels[fitted.p.argmax(axis=1)],
@@ -165,14 +166,13 @@ def fit_learned_decoder(
     tree: Tree,
     r: np.ndarray,
     y: np.ndarray,
-    seed: int = 1,
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> LearnedFit:
     """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
 
-    `y` (c,) are columns of the true classes, labels ascending; `seed` is that of the folds;
-    `weights` and `groups` (c,) are those of the points. p (c, k) of the result is by fits without
+    `y` (c,) are columns of the true classes, labels ascending; `weights` and
+    `groups` (c,) are those of the points. p (c, k) of the result is by fits without
     the points. Raises `ModelError` for too many classes and classifiers, and for a multi-class
     node, `DataError` for a class without points.
     """
@@ -181,7 +181,7 @@ def fit_learned_decoder(
             "a multi-class node has no decision values that a decoder could be fitted to"
         )
     code = coding_matrix(to_code(tree) if tree.hierarchical else tree)
-    return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed, weights, groups)
+    return fit_learned(code[:, np.argsort(tree.labels)], r, y, weights=weights, groups=groups)
 
 
 def _uncalibrated(decoding, tree, kind="binary"):
@@ -457,24 +457,14 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Resul
             + f", the model has {len(classes)} ({listed(classes)})",
             file=path,
         )
-    if len(table.p) != len(truth):
-        raise DataError(
-            f"has {len(table.p)} rows of probabilities, but there are {len(truth)} points",
-            file=path,
-        )
+    before = path == f"{base}.raw.txt"  # a map may have changed the answers in base.cls
+    check_answers(table, result, path, base, others=before)
     problem = refuted_probabilities(table.p)
     if problem:
         raise DataError(f"the values {problem}", file=path)
-    if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
+    if before:
         _columns(table.classes, classes, path)
         result = table.classes
-    elif (wrong := table.classes != result).any():
-        row = int(np.argmax(wrong))
-        raise DataError(
-            f"the class of row {row + 1} is {table.classes[row]}, but "
-            f"{result[row]} in {base}.cls: they are not of one run",
-            file=path,
-        )
     sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
     rounded = np.abs(sums - 1) <= _HALF_DIGIT * len(classes)
     p = table.p / np.where(rounded, sums, 1)

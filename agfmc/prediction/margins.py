@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from ..control.matrix import rows_to_matrix
 from ..core.errors import ModelError
 from ..core.kernels import KERNELS
 from ..core.models import MergedModel
@@ -13,6 +12,7 @@ from ..kernels.machine import squared_norms
 from ..kernels.values import PreparedKernel
 from ..models.configuration import Configuration
 from ..models.description import class_samples
+from .decoding import coding_matrix
 
 
 def margins_of(configuration: Configuration) -> tuple[np.ndarray, dict, float, int | None]:
@@ -26,8 +26,7 @@ def margins_of(configuration: Configuration) -> tuple[np.ndarray, dict, float, i
     squared = squared_norms(model)
     pairs = None
     if not tree.hierarchical and not tree.is_ensemble and model.forest is None:
-        rows = [(row.left, row.right) for row in tree.nodes[0].rows]
-        pairs = one_vs_one(rows_to_matrix(rows, len(tree.labels)))
+        pairs = one_vs_one(coding_matrix(tree))
     if pairs is None:
         return squared, {}, math.nan, None
     sums = np.bincount(pairs.low, squared, pairs.k) + np.bincount(pairs.high, squared, pairs.k)

@@ -271,7 +271,7 @@ def _calibration(results, bins):
 
 
 def _bins(results, bins):
-    rows = _rows(_calibration(results, bins))
+    rows = _calibration(results, bins)
     at = np.searchsorted([row["lower"] for row in rows], results.winner, "right") - 1
     return _with_effective(results, rows, np.where(results.result < 0, -1, at.clip(0)))
 
@@ -364,10 +364,6 @@ def _zeros(p, y):
     return int(np.count_nonzero(p[np.arange(len(p)), y] <= 0))
 
 
-def _rows(bins):
-    return [row._asdict() for row in bins]
-
-
 def _abstaining(results):
     """Errors where only the surest points are answered: of the answered points."""
     if results.winner is None:
@@ -431,7 +427,7 @@ def _before(results, bins):
         **scores,
         "expected_calibration_error": expected_calibration_error(rows),
         "zero_probability": _zeros(before, y),
-        "calibration": _rows(rows),
+        "calibration": rows,
         "difference": change,
     }
 
@@ -449,7 +445,7 @@ def classwise_calibration(results: Results, bins: int = 10) -> dict:
     return {
         "classwise_calibration_error": float(np.mean(errors)),
         "calibration_by_class": [
-            {"label": int(label), "expected_calibration_error": error, "bins": _rows(rows)}
+            {"label": int(label), "expected_calibration_error": error, "bins": rows}
             for label, error, rows in zip(results.labels, errors, tables)
         ],
     }

@@ -80,34 +80,20 @@ def brier_winning(
     return math.sqrt(mean((np.asarray(p_win, dtype=float) - correct) ** 2, weights))
 
 
-class Bin(NamedTuple):
-    """Forecasts p with lower <= p < upper (the last bin: <= upper), of weights w.
-
-    Attributes
-    ----------
-    count : sum w
-    forecast, observed : means, None in an empty bin
-    error : standard error of `observed` if the forecasts are right, sqrt(sum w^2 p (1 - p))/sum w,
-        None in an empty bin
-    """
-
-    lower: float
-    upper: float
-    count: int | float
-    forecast: float | None
-    observed: float | None
-    error: float | None
-
-
 def calibration(
     p: np.ndarray,
     happened: np.ndarray,
     q: int = 10,
     lower: float = 0.0,
     weights: np.ndarray | None = None,
-) -> list[Bin]:
-    """Table of q `Bin`s of equal width from lower to 1, of forecasts p (n,), of which some
-    happened (n,) bool; weights (n,).  Those outside the range go to the nearest bin."""
+) -> list[dict]:
+    """Table of q bins of equal width from lower to 1, of forecasts p (n,), of which some
+    happened (n,) bool; weights w (n,).  Those outside the range go to the nearest bin.
+
+    A row has lower <= p < upper (the last: <= upper); count, sum w; forecast and observed, means;
+    error, the standard error of observed if the forecasts are right, sqrt(sum w^2 p (1 - p))/sum w.
+    The last three are None in an empty bin.
+    """
     if q < 1:
         raise UsageError(f"calibration needs at least one bin, not {q}")
     p = np.asarray(p, dtype=float)
@@ -120,28 +106,31 @@ def calibration(
     else:
         w = np.asarray(weights, dtype=float)
     count = np.bincount(at, weights=weights, minlength=q)
-    forecast = np.bincount(at, weights=w * p, minlength=q)
-    observed = np.bincount(at, weights=w * happened, minlength=q)
-    spread = np.sqrt(np.bincount(at, weights=w**2 * np.clip(p * (1 - p), 0, None), minlength=q))
+    spread = np.bincount(at, weights=w**2 * np.clip(p * (1 - p), 0, None), minlength=q)
+    sums = {
+        "forecast": np.bincount(at, weights=w * p, minlength=q),
+        "observed": np.bincount(at, weights=w * happened, minlength=q),
+        "error": np.sqrt(spread),
+    }
     return [
-        Bin(
-            float(edges[i]),
-            float(edges[i + 1]),
-            count[i].item(),
-            *(
-                float(total[i] / count[i]) if count[i] else None
-                for total in (forecast, observed, spread)
-            ),
-        )
+        {
+            "lower": float(edges[i]),
+            "upper": float(edges[i + 1]),
+            "count": count[i].item(),
+            **{
+                name: float(total[i] / count[i]) if count[i] else None
+                for name, total in sums.items()
+            },
+        }
         for i in range(q)
     ]
 
 
-def expected_calibration_error(table: Sequence[Bin]) -> float:
+def expected_calibration_error(table: Sequence[dict]) -> float:
     """sum over bins of count/n |observed - forecast|; NaN without points."""
     return ratio(
-        sum(row.count * abs(row.observed - row.forecast) for row in table if row.count),
-        sum(row.count for row in table),
+        sum(row["count"] * abs(row["observed"] - row["forecast"]) for row in table if row["count"]),
+        sum(row["count"] for row in table),
     )
 
 

@@ -21,7 +21,6 @@ from agfmc.calibration.maps import (
     KINDS,
     MapTrial,
     refit,
-    _root,
 )
 from agfmc.core.probabilities import losses
 from agfmc.core.splits import stratified_folds
@@ -121,25 +120,6 @@ def test_a_known_floor_is_found():
     anything = np.random.default_rng(3).random(len(y)) < 0.1
     y[anything] = np.random.default_rng(4).integers(0, 5, anything.sum())
     assert fit_temperature(p, y).floor == pytest.approx(0.1, abs=0.02)
-
-
-def test_roots_have_the_bits_of_scipy():
-    from scipy.optimize import brentq
-
-    for f in (
-        np.sin,
-        np.tanh,
-        lambda t: t**9 - 1e-3,
-        lambda t: np.exp(t) - 1.3,
-        lambda t: t + 1,
-        lambda t: t - 2.5,
-        lambda t: 1.0 if t > 0.3 else -1.0,
-        lambda t: t**3 - t - 2,
-    ):
-        places, theirs = [], []
-        root = _root(lambda t: places.append(t) or f(t), -1.0, 2.5)
-        assert root == brentq(lambda t: theirs.append(t) or f(t), -1.0, 2.5, xtol=1e-13, rtol=1e-15)
-        assert places == theirs
 
 
 def test_zeros_of_true_classes_are_mended():

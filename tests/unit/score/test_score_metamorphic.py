@@ -149,9 +149,9 @@ def test_perfect_constant_and_absent(k):
 def test_calibration_counts_every_sample_once(seed, k, q):
     p, y, _, _ = problem(seed, k, 50)
     table = calibration(*all_samples(p, y), q)
-    assert sum(row.count for row in table) == 50 * k
-    assert sum(row.count * row.observed for row in table if row.count) == pytest.approx(50)
-    assert sum(row.count * row.forecast for row in table if row.count) == pytest.approx(50)
+    assert sum(row["count"] for row in table) == 50 * k
+    assert sum(row["count"] * row["observed"] for row in table if row["count"]) == pytest.approx(50)
+    assert sum(row["count"] * row["forecast"] for row in table if row["count"]) == pytest.approx(50)
     for row in table:
-        if row.count:
-            assert row.lower - 1e-12 <= row.forecast <= row.upper + 1e-12
+        if row["count"]:
+            assert row["lower"] - 1e-12 <= row["forecast"] <= row["upper"] + 1e-12

@@ -63,12 +63,12 @@ def test_calibration_table():
     p = np.array([0.05, 0.15, 0.95, 1.0, 0.9, 0.5])
     happened = np.array([0, 1, 1, 1, 0, 1])
     table = calibration(p, happened, q=10)
-    assert [row.count for row in table] == [1, 1, 0, 0, 0, 1, 0, 0, 0, 3]
+    assert [row["count"] for row in table] == [1, 1, 0, 0, 0, 1, 0, 0, 0, 3]
     last = table[9]
-    assert last.forecast == pytest.approx(0.95) and last.observed == pytest.approx(2 / 3)
-    assert last.error == pytest.approx(math.sqrt(0.95 * 0.05 + 0.9 * 0.1) / 3)
+    assert last["forecast"] == pytest.approx(0.95) and last["observed"] == pytest.approx(2 / 3)
+    assert last["error"] == pytest.approx(math.sqrt(0.95 * 0.05 + 0.9 * 0.1) / 3)
     empty = table[2]
-    assert (empty.forecast, empty.observed, empty.error) == (None, None, None)
+    assert (empty["forecast"], empty["observed"], empty["error"]) == (None, None, None)
     assert expected_calibration_error(table) == pytest.approx(
         (0.05 + 0.85 + 0.5 + 3 * abs(2 / 3 - 0.95)) / 6
     )
@@ -76,8 +76,8 @@ def test_calibration_table():
 
 def test_bins_cover_everything():
     table = calibration([0.2, 0.5, 0.75, 1.0], [0, 0, 1, 1], q=3, lower=0.25)
-    assert [row.count for row in table] == [1, 1, 2]
-    assert table[0].lower == 0.25 and table[-1].upper == 1
+    assert [row["count"] for row in table] == [1, 1, 2]
+    assert table[0]["lower"] == 0.25 and table[-1]["upper"] == 1
     assert math.isnan(expected_calibration_error(calibration([], [], q=3)))
     with pytest.raises(UsageError):
         calibration([0.5], [1], q=0)
@@ -87,7 +87,7 @@ def test_right_forecasts_are_within_their_errors():
     rng = np.random.default_rng(1)
     p = rng.random(20000)
     table = calibration(p, rng.random(20000) < p)
-    assert all(abs(row.observed - row.forecast) < 4 * row.error for row in table)
+    assert all(abs(row["observed"] - row["forecast"]) < 4 * row["error"] for row in table)
     assert expected_calibration_error(table) < 0.02
     assert expected_calibration_error(calibration(p, rng.random(20000) < p**2)) > 0.1
 
@@ -274,7 +274,7 @@ def test_standard_error_of_a_weighted_share():
     p, w = generator.uniform(0.55, 0.85, 30), generator.uniform(0.1, 5, 30)
     row = calibration(p, p > 0.6, 1, weights=w)[0]
     shares = [np.average(generator.random(30) < p, weights=w) for _ in range(20_000)]
-    assert row.error == pytest.approx(np.std(shares), rel=0.03)
+    assert row["error"] == pytest.approx(np.std(shares), rel=0.03)
 
 
 def test_class_weights():
