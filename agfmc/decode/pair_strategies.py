@@ -16,7 +16,7 @@ import numpy as np
 from ..core.errors import UsageError
 from ..core.text import numeral
 from .code_kinds import PairTable
-from .pair_queries import Decision, fitted_probability, met_probability, Queries
+from .pair_queries import fitted_probability, met_probability, Queries
 
 
 @dataclass(frozen=True, kw_only=True)

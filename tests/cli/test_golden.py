@@ -344,7 +344,9 @@ def test_libagf_stops_before_zadroznys_fixed_point(golden, model):
 )
 def test_zadroznys_methods_on_trees(golden, model, method):
     a, r, _ = code_and_values(golden, model)
-    np.testing.assert_allclose(CodeDecoder(a, method)(r)[0], CodeDecoder(a)(r)[0], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        CodeDecoder(a, method)(r)[0], CodeDecoder(a)(r)[0], rtol=0, atol=1e-6
+    )
 
 
 @pytest.mark.few(3)
