@@ -10,7 +10,7 @@ from ..control.tree import Leaf, Tree
 from .picture_file import picture_names, save
 from .content import Picture
 from .structure import coding_matrix, decision_tree, listed, titled_members
-from .svg import Box, Drawing, Linear, Panel, pixels, text_width, tick_texts
+from .svg import Drawing, Panel, pixels, Scale, text_width, tick_texts
 from .words import class_name, cut
 
 _MOST_MEMBERS = 6  # of an ensemble that are drawn
@@ -99,12 +99,11 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
     side = max(map(text_width, texts)) + 10
     tall = pitch * len(texts)
     drawing = Drawing(side + 500, tall + 50)
-    panel = Panel(
-        drawing,
-        Box(side, 4, 480, tall),
-        Linear(0, 1.03 * far if broken else 1.05 * largest),
-        Linear(0, 1),
-    )
+    if broken:
+        across = Scale(0, 1.03 * far)
+    else:
+        across = Scale(0, 1.05 * largest)
+    panel = Panel(drawing, side, 4, 480, tall, across)
     ticks = [tick for tick in panel.across.ticks(6) if tick <= 1.02 * largest]
     panel.axis_across(
         "distance at which classes join",
@@ -126,10 +125,9 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
         )
         join = panel.x(min(heights[number], far))
         places[number] = (y0 + y1) / 2, join
-        drawing.add(
-            "path",
+        drawing.path(
+            f"M{pixels(x0)} {pixels(y0)}H{pixels(join)}V{pixels(y1)}H{pixels(x1)}",
             "ink thin" + " dashed" * math.isinf(heights[number]),
-            d=f"M{pixels(x0)} {pixels(y0)}H{pixels(join)}V{pixels(y1)}H{pixels(x1)}",
         )
     return Picture(
         drawing, "Dendrogram", f"{len(texts)} classes, which join at distances up to {largest:.4g}"

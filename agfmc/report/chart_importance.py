@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from ..score.rows import ALL_SCORES
 from .content import Column, DataTable, Picture, TableRow
 from .experiment_charts import forest
-from .svg import Box, Drawing, Linear, Logarithmic, Panel, WIDTH
+from .svg import Panel, Scale
 from .words import class_name, count, cut, number
 
 _MOST = 20  # columns that are drawn
 _LOOKS = "left", "right", "third", "ink", "grey"  # of the classes with the largest effects
-_LEFT = 46
 
 
 def importance(result: Mapping) -> Picture | None:
@@ -57,47 +56,36 @@ def importance(result: Mapping) -> Picture | None:
 
 def effects(result: Mapping, names: Mapping[int, str]) -> list[Picture]:
     """Pictures of the effects of columns on the mean probabilities of classes."""
-    return [_effect(one, result["labels"], names) for one in result.get("effects", ())]
+    classes = [class_name(names, label) for label in result["labels"]]
+    return [_effect(effect, classes) for effect in result.get("effects", ())]
 
 
-def _effect(effect, labels, names):
-    p = effect["p"]
+def _effect(effect, classes):
     values = effect["values"]
-    spread = [max(row[at] for row in p) - min(row[at] for row in p) for at in range(len(labels))]
-    most = sorted(range(len(labels)), key=lambda at: -spread[at])
+    curves = list(zip(*effect["p"]))
+    spread = [max(curve) - min(curve) for curve in curves]
+    most = sorted(range(len(classes)), key=lambda at: -spread[at])
     drawn = sorted(most[: len(_LOOKS)])  # few classes have the same colours in all pictures
     words = isinstance(values[0], str)
-    if words:
-        places = list(range(len(values)))
-    else:
-        places = values
-    drawing = Drawing(WIDTH, 236 + 18 * len(drawn))
-    panel = Panel(
-        drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 160), Linear.around(places, 0.03), Linear(0, 1)
-    )
-    panel.axis_up("mean probability")
     name = cut(effect["name"])
-    panel.axis_across(name, *((places, [cut(word, 6) for word in values]) if words else ()))
-    for key, at in enumerate(drawn):
-        look = _LOOKS[key]
-        title = class_name(names, labels[at])
-        curve = panel.places((x, row[at]) for x, row in zip(places, p))
+    places = values
+    if words:
+        places = range(len(values))
+    panel = Panel.small(Scale.around(places, 0.03), Scale(0, 1), 160, below=50 + 18 * len(drawn))
+    panel.axis_up("mean probability")
+    if words:
+        panel.axis_across(name, places, [cut(word, 6) for word in values])
+    else:
+        panel.axis_across(name)
+    for key, (look, at) in enumerate(zip(_LOOKS, drawn)):
+        title = classes[at]
+        curve = list(zip(places, curves[at]))
         if len(curve) > 1 and not words:
-            drawing.line(curve, f"{look} curve", title)
-        for (x, y), row in zip(curve, p):
-            drawing.add(
-                "circle", f"fill-{look} edge", f"{title}: {number(row[at])}", cx=x, cy=y, r=4
-            )
-        drawing.add("rect", f"fill-{look}", x=_LEFT, y=232 + 18 * key, width=12, height=4)
-        drawing.text(_LEFT + 18, 238 + 18 * key, title, width=WIDTH - _LEFT - 20)
-    rows = tuple(
-        TableRow(
-            (str(value) if words else value, class_name(names, label), row[at], low[at], high[at]),
-            (at,),
-        )
-        for value, row, low, high in zip(values, p, effect["low"], effect["high"])
-        for at, label in enumerate(labels)
-    )
+            panel.curve(curve, f"{look} curve", title)
+        for x, p in curve:
+            panel.mark("circle", x, p, f"fill-{look} edge", f"{title}: {number(p)}", r=4)
+        y = panel.bottom + 48 + 18 * key
+        panel.drawing.key("square", panel.left, y, f"fill-{look}", title, width=250)
     table = DataTable(
         f"Effect of {name}",
         (
@@ -107,13 +95,16 @@ def _effect(effect, labels, names):
             Column("10 %", "number", "of the points have less"),
             Column("90 %", "number", "of the points have less"),
         ),
-        rows,
+        tuple(
+            TableRow((value, title, *numbers), (at,))
+            for value, *rows in zip(values, effect["p"], effect["low"], effect["high"])
+            for at, (title, *numbers) in enumerate(zip(classes, *rows))
+        ),
     )
-    top = class_name(names, labels[most[0]])
     return Picture(
-        drawing,
+        panel.drawing,
         f"Effect of {name}",
-        f"The mean probability of {top} changes by {number(spread[most[0]])}",
+        f"The mean probability of {classes[most[0]]} changes by {number(spread[most[0]])}",
         "Mean probabilities if all points had the same "
         "value in this column, of the classes with the largest changes.",
         table,
@@ -152,33 +143,21 @@ def _learning_curve(name, curve):
     title = ALL_SCORES[name].title
     rows = curve[name]
     sizes = [row["samples"] for row in rows]
-    ends = [row["score"] + side * row["error"] for row in rows for side in (-1, 1)]
-    drawing = Drawing(WIDTH, 236)
-    panel = Panel(
-        drawing,
-        Box(_LEFT, 26, WIDTH - _LEFT - 14, 160),
-        Logarithmic(0.9 * sizes[0], 1.1 * sizes[-1]),
-        Linear.around(ends),
+    bars = [(row["score"] - row["error"], row["score"] + row["error"]) for row in rows]
+    panel = Panel.small(
+        Scale(0.9 * sizes[0], 1.1 * sizes[-1], logarithmic=True),
+        Scale.around(end for ends in bars for end in ends),
+        160,
     )
     panel.axis_up(title)
-    panel.axis_across("training samples", sizes, [count(size) for size in sizes])
-    drawing.line(panel.places((row["samples"], row["score"]) for row in rows), "left curve")
-    for row in rows:
-        x = panel.x(row["samples"])
-        drawing.line(
-            [(x, panel.y(row["score"] - row["error"])), (x, panel.y(row["score"] + row["error"]))],
-            "left thin",
-        )
-        drawing.add(
-            "circle",
-            "fill-left edge",
-            f"{count(row['samples'])} samples: {number(row['score'])}",
-            cx=x,
-            cy=panel.y(row["score"]),
-            r=4,
-        )
+    panel.axis_across("training samples", sizes, map(count, sizes))
+    panel.curve([(row["samples"], row["score"]) for row in rows], "left curve")
+    for row, ends in zip(rows, bars):
+        panel.interval(row["samples"], ends, "left thin")
+        words = f"{count(row['samples'])} samples: {number(row['score'])}"
+        panel.mark("circle", row["samples"], row["score"], "fill-left edge", words, r=4)
     return Picture(
-        drawing,
+        panel.drawing,
         f"Learning curve, {title}",
         f"{title} {number(rows[0]['score'])} with "
         f"{count(sizes[0])} samples, {number(rows[-1]['score'])} with "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..score.intervals import wilson
 from .picture_file import save
 from .content import Picture
-from .svg import Box, Drawing, Linear, Logarithmic, Panel, pixels, text_width
+from .svg import Drawing, Panel, Scale, text_width
 from .words import cut
 
 _ASIDE = 0.3  # of the way to the next number of classes, over which intervals are spread
@@ -45,28 +45,24 @@ def simulation_pictures(
 
 
 def _lines(rows, top):
-    """[(words, look, shade, shape of the mark, a part for each row)] of the lines."""
+    """[(words, look, shade, shape and look of the marks, a part for each row)] of the lines."""
     polls = sorted(range(len(rows[0]["polls"])), key=lambda i: -rows[-1]["polls"][i]["draws"])
-    words = [_formula(rows[0]["polls"][i]["opponents"]) for i in polls]
-    shades = [_SHADES[min(place, len(_SHADES) - 1)] for place in range(len(polls))]
+    topped = []
+    lines = []
+    for place, i in enumerate(polls):
+        words = f"POLL {_formula(rows[0]['polls'][i]['opponents'])}"
+        shade = _SHADES[min(place, len(_SHADES) - 1)]
+        parts = [row["polls"][i] for row in rows]
+        lines.append((words, "left", shade, "square", "fill-left", parts))
+        tops = [part["top"] for part in parts]
+        words += f" + TOP-{top}"
+        topped.append((words, "left dashed", shade, "square", "left fill-paper", tops))
     return [
-        ("MAX-WIN", "ink", "1", "circle", [row["max_win"] for row in rows]),
-        *(
-            (
-                f"POLL {word} + TOP-{top}",
-                "left dashed",
-                shade,
-                "open",
-                [row["polls"][i]["top"] for row in rows],
-            )
-            for i, word, shade in zip(polls, words, shades)
-        ),
-        *(
-            (f"POLL {word}", "left", shade, "square", [row["polls"][i] for row in rows])
-            for i, word, shade in zip(polls, words, shades)
-        ),
-        ("ADAG", "right", "1", "up", [row["adag"] for row in rows]),
-        ("DDAG", "third", "1", "down", [row["ddag"] for row in rows]),
+        ("MAX-WIN", "ink", "1", "circle", "fill-ink", [row["max_win"] for row in rows]),
+        *topped,
+        *lines,
+        ("ADAG", "right", "1", "up", "fill-right", [row["adag"] for row in rows]),
+        ("DDAG", "third", "1", "down", "fill-third", [row["ddag"] for row in rows]),
     ]
 
 
@@ -77,11 +73,11 @@ def _panel(rows, top):
     low = classes[0]
     high = max(classes[-1], classes[0] + 1)
     if powers:
-        scale = Logarithmic(low / 1.2, 1.2 * high)
+        scale = Scale(low / 1.2, 1.2 * high, logarithmic=True)
     else:
-        scale = Linear.around((low, high))
+        scale = Scale.around((low, high))
     drawing = Drawing(380, 300)
-    panel = Panel(drawing, Box(40, 26, 325, 230), scale, Linear(0, 1))
+    panel = Panel(drawing, 40, 26, 325, 230, scale)
     panel.axis_up("probability that the true class is found")
     if len(classes) <= 8:
         few = classes
@@ -93,7 +89,7 @@ def _panel(rows, top):
     places = [panel.x(k) for k in classes]
     wide = max((high - low for low, high in (wilson(0.5, n) for n in rounds if n)), default=0.0)
     step = min((b - a for a, b in zip(places, places[1:])), default=0.0) * (wide > _NARROW)
-    for index, (_, look, shade, mark, parts) in enumerate(lines):
+    for index, (_, look, shade, shape, mark, parts) in enumerate(lines):
         shift = (index / (len(lines) - 1) - 0.5) * _ASIDE * step
         points = [(x + shift, panel.y(part["success"])) for x, part in zip(places, parts)]
         with drawing.group(stroke_opacity=shade, fill_opacity=shade):
@@ -102,39 +98,17 @@ def _panel(rows, top):
                 if n:
                     ends = map(panel.y, wilson(part["success"], n))
                     drawing.line([(x, end) for end in ends], f"{look.split()[0]} bar")
-                _mark(drawing, x, y, look.split()[0], mark)
+                drawing.mark(shape, x, y, mark, r=3.5)
     return drawing
-
-
-def _mark(drawing, x, y, look, shape):
-    if shape == "circle":
-        drawing.add("circle", f"fill-{look}", cx=x, cy=y, r=3.5)
-    elif shape in ("square", "open"):
-        drawing.add(
-            "rect",
-            f"{look} fill-paper" if shape == "open" else f"fill-{look}",
-            x=x - 3,
-            y=y - 3,
-            width=6,
-            height=6,
-        )
-    else:
-        if shape == "up":
-            turn = 1
-        else:
-            turn = -1
-        drawing.add(
-            "path", f"fill-{look}", d=f"M{pixels(x - 4)} {pixels(y + 3.5 * turn)}h8l-4 {-7 * turn}z"
-        )
 
 
 def _key(lines):
     drawing = Drawing(60 + max(text_width(words) for words, *_ in lines), 20 * len(lines) + 4)
-    for index, (words, look, shade, mark, _) in enumerate(lines):
+    for index, (words, look, shade, shape, mark, _) in enumerate(lines):
         y = 20 * index + 10
         with drawing.group(stroke_opacity=shade, fill_opacity=shade):
             drawing.line([(2, y), (38, y)], f"{look} thin")
-            _mark(drawing, 20, y, look.split()[0], mark)
+            drawing.mark(shape, 20, y, mark, r=3.5)
         drawing.text(46, y + 4, words)
     return drawing
 

@@ -10,11 +10,13 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from ..control.tree import Leaf, Tree
 from ..score.nodes import NodeCost
 from .blocks import without_empty
 from .content import Column, DataTable, Picture, TableRow
-from .svg import cut_to_width, Drawing, pixels, png_address, text_width, WIDTH
+from .svg import cut_to_width, Drawing, pixels, text_width, WIDTH
 from .words import class_name, percent
 
 _MEMBERS = 3  # of an ensemble that are drawn
@@ -103,101 +105,72 @@ class _Matrix:
         self.named = self.k <= _NAMED_COLUMNS
         if self.named:
             self.wide = max(15, min(22, 600 // self.k))
+            head = min(max(map(text_width, self.called)), 160)
         else:
             self.wide = max(1, min(8, 840 // self.k))
-        if self.m <= 40 and self.named:
-            self.tall = min(20, self.wide)
-        elif self.m <= _TALL_ROWS:
-            self.tall = max(2, min(14, self.wide + 2, 560 // self.m))
+            head = 14
+        self.tall = self._row_height()
+        texts = self._row_texts(rows, names, labels)
+        if self.tall >= 14:
+            side = min(max(map(text_width, texts)), 150) + 8
         else:
-            self.tall = 1200 / self.m
+            side = text_width(str(self.m)) + 10
+        upright = head > self.wide - 4
+        if not upright:
+            head = 14
+        self.left = math.ceil(side)
+        self.top = math.ceil(head + 40)
+        self.drawing = Drawing(
+            max(self.left + self.k * self.wide + 4, 300), self.top + self.m * self.tall + 6
+        )
+        self.drawing.key("square", -4, 8, "fill-left", "\u22121, left")
+        self.drawing.key("circle", 86, 8, "fill-right", "+1, right")
+        self._draw_columns(upright)
+        cells = sum(len(row.left) + len(row.right) for row in rows)
+        if cells > _MOST_VECTORS or min(self.wide, self.tall) < 2:
+            self._draw_image(rows)
+        else:
+            self._draw_rows(rows)
+        self._draw_row_names(texts)
+        self.drawing.rect(self.left, self.top, self.k * self.wide, self.m * self.tall, "frame")
+
+    def _row_height(self):
+        if self.m <= 40 and self.named:
+            return min(20, self.wide)
+        if self.m <= _TALL_ROWS:
+            return max(2, min(14, self.wide + 2, 560 // self.m))
+        return 1200 / self.m
+
+    def _row_texts(self, rows, names, labels):
         texts = [row.text.strip() for row in rows]
-        if any(row.is_name for row in rows) or len(set(texts)) < len(texts):
+        if any(row.is_name for row in rows) or len(set(texts)) < self.m:
             texts = [
                 " / ".join(
                     listed(names, [labels[j] for j in side], 1) for side in (row.left, row.right)
                 )
                 for row in rows
             ]
-        if len(set(texts)) < len(texts):  # many classes, of which the first tell no rows apart
-            texts = [str(index + 1) for index in range(len(rows))]
-        if self.tall >= 14:
-            self.texts = texts
-        else:
-            self.texts = None
-        if self.texts:
-            side = min(max(map(text_width, texts)), 150) + 8
-        else:
-            side = text_width(str(self.m)) + 10
-        if self.named:
-            head = min(max(map(text_width, self.called)), 160)
-        else:
-            head = 18
-        upright = self.named and head > self.wide - 4
-        self.left = math.ceil(side)
-        self.top = math.ceil((head if upright else 14) + 40 if self.named else 54)
-        self.drawing = Drawing(
-            max(self.left + self.k * self.wide + 4, 300), self.top + self.m * self.tall + 6
-        )
-        self._legend()
-        self._columns(upright)
-        cells = sum(len(row.left) + len(row.right) for row in rows)
-        if cells > _MOST_VECTORS or min(self.wide, self.tall) < 2:
-            self._image(rows)
-        else:
-            self._rows(rows)
-        self._row_names(texts)
-        self.drawing.add(
-            "rect",
-            "frame",
-            x=self.left,
-            y=self.top,
-            width=self.k * self.wide,
-            height=self.m * self.tall,
-        )
+        if len(set(texts)) < self.m:  # many classes, of which the first tell no rows apart
+            return [str(index + 1) for index in range(self.m)]
+        return texts
 
-    def _legend(self):
+    def _draw_columns(self, upright):
         drawing = self.drawing
-        drawing.add("rect", "fill-left", x=1, y=2, width=12, height=12)
-        drawing.text(19, 13, "\u22121, left")
-        drawing.add("circle", "fill-right", cx=92, cy=8, r=6.5)
-        drawing.text(104, 13, "+1, right")
-
-    def _columns(self, upright):
-        drawing = self.drawing
-        head = self.top - 28
-        for index, name in enumerate(self.called):
+        y = self.top - 6
+        for index, (name, place) in enumerate(zip(self.called, self.places)):
             x = self.left + index * self.wide
-            with drawing.group("" if self.named else name, data_classes=(self.places[index],)):
-                drawing.add(
-                    "rect",
-                    "band",
-                    x=x,
-                    y=24,
-                    width=self.wide,
-                    height=self.top - 24 + self.m * self.tall,
-                )
+            with drawing.group("" if self.named else name, data_classes=(place,)):
+                drawing.rect(x, 24, self.wide, self.top - 24 + self.m * self.tall, "band")
                 if self.named and upright:
                     base = x + self.wide / 2 + 4
-                    drawing.text(
-                        base,
-                        self.top - 6,
-                        name,
-                        width=head - 6,
-                        title=name,
-                        transform=f"rotate(-90 {pixels(base)} {pixels(self.top - 6)})",
-                    )
+                    drawing.upright(base, y, name, width=self.top - 34, title=name)
                 elif self.named:
-                    drawing.text(x + self.wide / 2, self.top - 6, name, "mid")
+                    drawing.text(x + self.wide / 2, y, name, "mid")
         if not self.named:
-            drawing.text(
-                self.left,
-                40,
-                f"{self.k} classes, from {self.called[0]} to {self.called[-1]}",
-                width=max(drawing.width - self.left, 200),
-            )
+            words = f"{self.k} classes, from {self.called[0]} to {self.called[-1]}"
+            drawing.text(self.left, 40, words, width=max(drawing.width - self.left, 200))
 
-    def _rows(self, rows):
+    def _draw_rows(self, rows):
         """A group for each row, with a dashed line for each run of cells of one side."""
         drawing = self.drawing
         wide = self.wide
@@ -212,25 +185,16 @@ class _Matrix:
         with drawing.group(stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}"):
             for index, row in enumerate(rows):
                 y = self.top + (index + 0.5) * tall
-                full = len(row.left) + len(row.right) == self.k
-                places = sorted(self.places[j] for j in (*row.left, *row.right))
-                with drawing.group(
-                    self._row_words(row, index), data_classes=() if full else tuple(places)
-                ):
-                    if not full and tall >= 8:
-                        drawing.add(
-                            "rect",
-                            "band",
-                            x=0,
-                            y=self.top + index * tall,
-                            width=self.left - 3,
-                            height=tall,
-                        )
-                    drawing.add("path", "left", d=self._runs(row.left, y, gap / 2))
-                    drawing.add(
-                        "path",
+                lit = ()
+                if len(row.left) + len(row.right) < self.k:
+                    lit = sorted(self.places[j] for j in (*row.left, *row.right))
+                with drawing.group(self._row_words(row, index), data_classes=tuple(lit)):
+                    if lit and tall >= 8:
+                        drawing.rect(0, y - tall / 2, self.left - 3, tall, "band")
+                    drawing.path(self._runs(row.left, y, gap / 2), "left")
+                    drawing.path(
+                        self._runs(row.right, y, wide / 2),
                         "right disc",
-                        d=self._runs(row.right, y, wide / 2),
                         stroke_width=disc,
                         stroke_dasharray=f".01 {wide - 0.01:g}",
                     )
@@ -254,49 +218,32 @@ class _Matrix:
             return f"{at + 1}: {len(left)} / {len(right)} classes"
         return f"{at + 1}: {', '.join(left)} / {', '.join(right)}"
 
-    def _image(self, rows):
-        lines = []
-        for row in rows:
-            line = bytearray(self.k)
-            for side, colour in ((row.left, 1), (row.right, 2)):
-                for j in side:
-                    line[j] = colour
-            lines.append(bytes(line))
-        self.drawing.add(
-            "image",
-            x=self.left,
-            y=self.top,
-            width=self.k * self.wide,
-            height=self.m * self.tall,
-            preserveAspectRatio="none",
-            href=png_address(lines, [_CLEAR, _BLUE, _ORANGE]),
-        )
+    def _draw_image(self, rows):
+        cells = np.zeros((self.m, self.k), dtype=np.uint8)
+        for line, row in zip(cells, rows):
+            line[list(row.left)] = 1
+            line[list(row.right)] = 2
+        lines = [line.tobytes() for line in cells]
+        size = (self.wide, self.tall)
+        self.drawing.heat_map(self.left, self.top, size, lines, [_CLEAR, _BLUE, _ORANGE])
 
-    def _row_names(self, texts):
-        if self.texts:
-            for at, text in enumerate(texts):
-                self.drawing.text(
-                    self.left - 6,
-                    self.top + (at + 0.5) * self.tall + 4,
-                    text,
-                    "end small",
-                    width=self.left - 8,
-                )
-            return
-        step = next(
-            factor * 10**power
-            for power in itertools.count()
-            for factor in (1, 2, 5)
-            if factor * 10**power >= 16 / self.tall
-        )
-        if (step - 1) * self.tall >= 14:
-            first = [0]
-        else:
-            first = []
-        for at in [*first, *range(step - 1, self.m, step)]:
-            self.drawing.text(
-                self.left - 6, self.top + (at + 0.5) * self.tall + 4, str(at + 1), "end small"
+    def _draw_row_names(self, texts):
+        """The names of the rows, or the numbers of as many as there is room for."""
+        shown = list(enumerate(texts))
+        if self.tall < 14:
+            step = next(
+                factor * 10**power
+                for power in itertools.count()
+                for factor in (1, 2, 5)
+                if factor * 10**power >= 16 / self.tall
             )
+            numbers = list(range(step - 1, self.m, step))
+            if (step - 1) * self.tall >= 14:
+                numbers.append(0)
+            shown = [(at, str(at + 1)) for at in numbers]
+        for at, text in shown:
+            y = self.top + (at + 0.5) * self.tall + 4
+            self.drawing.text(self.left - 6, y, text, "end small", width=self.left - 8)
 
 
 def _rows_table(tree, names):
@@ -369,168 +316,108 @@ def decision_tree(
 
 
 class _Tree:
-    """Places of nodes and classes, and the drawing; `ends` are the labels as they stand there."""
+    """Places of nodes and classes, and the drawing."""
 
     def __init__(self, tree, names, costs, boxes):
         self.tree, self.names, self.costs = tree, names, costs
         self.labels = tree.branch_labels()
         self.place = _positions_of_labels(tree)
-        self.branches = [
-            tuple(_positions(self.place, labels) for labels in node) for node in self.labels
-        ]
-        self.ends = self._order()
-        self.numbers = range(len(tree.nodes))
-        if len(self.ends) <= 60:
+        self.pitch = 15
+        if len(tree.labels) <= 60:
             self.pitch = 18
-        else:
-            self.pitch = 15
         depth = max(node.depth for node in tree.nodes) + 1
-        self.boxes = dict(enumerate(map(_box_text, tree.nodes)))
+        self.boxes = list(map(_box_text, tree.nodes))
         if boxes is not None and depth * (_WIDEST_BOX + 30) <= _MOST_BOXED:
-            self.boxes |= {
-                number: cut_to_width(text, _WIDEST_BOX) for number, text in boxes.items() if text
-            }
+            for number, text in boxes.items():
+                self.boxes[number] = cut_to_width(text, _WIDEST_BOX) or self.boxes[number]
+        self.widths = [text_width(text) + 14 if text else 0 for text in self.boxes]
         self.step = max(8, min(46, 480 / depth))
-        widest = max(map(self._wide, self.numbers))
+        widest = max(self.widths)
         if widest:
             self.step = max(self.step, min(widest + 30, 220))
-        self.x0, self.top = 14, 26
-        self.end = self.x0 + depth * self.step
-        texts = [class_name(names, label) for label in self.ends]
+        self.top = 26
+        self.end = 14 + depth * self.step
+        texts = [class_name(names, label) for label in tree.labels]
         name = min(max(map(text_width, texts)), _MOST_NAME)
         self.drawing = Drawing(
-            max(self.end + 1.1 * name + 14, 300), self.top + len(self.ends) * self.pitch + 6
+            max(self.end + 1.1 * name + 14, 300), self.top + len(texts) * self.pitch + 6
         )
-        self._places()
-        self._legend()
+        self.y = self._heights()
+        if any(node.bare for node in tree.nodes):
+            self.drawing.key("line", 0, 9, "left branch", "\u22121, left")
+            self.drawing.key("line", 91, 9, "right branch", "+1, right")
         self._draw_ends(texts)
         self._draw_branches()
         self._draw_nodes()
 
-    def _wide(self, number):
-        if self.boxes[number]:
-            return text_width(self.boxes[number]) + 14
-        return 0
-
-    def _order(self):
-        ends = []
-        stack = [0]
-        while stack:
-            child = stack.pop()
-            if isinstance(child, Leaf):
-                ends.append(child.label)
-            else:
-                stack.extend(reversed(self.tree.nodes[child].children))
-        return ends
-
-    def _places(self):
+    def _heights(self):
         """The height of each end, and of each node: the middle of its branches."""
-        self.y = {
-            label: self.top + (index + 0.5) * self.pitch for index, label in enumerate(self.ends)
+        y = {
+            label: self.top + (index + 0.5) * self.pitch
+            for index, label in enumerate(self.tree.labels)
         }
-        for number in reversed(self.numbers):
-            heights = [self._height(child) for child in self.tree.nodes[number].children]
-            self.y["node", number] = (heights[0] + heights[-1]) / 2
-
-    def _height(self, child):
-        return self.y[child.label if isinstance(child, Leaf) else ("node", child)]
+        for number, node in reversed(list(enumerate(self.tree.nodes))):
+            first, *_, last = (y[_key(child)] for child in node.children)
+            y[_key(number)] = (first + last) / 2
+        return y
 
     def _x(self, number):
-        return self.x0 + self.tree.nodes[number].depth * self.step
-
-    def _legend(self):
-        drawing = self.drawing
-        if any(node.bare for node in self.tree.nodes):
-            drawing.line([(1, 9), (19, 9)], "left branch")
-            drawing.text(25, 13, "\u22121, left")
-            drawing.line([(92, 9), (110, 9)], "right branch")
-            drawing.text(116, 13, "+1, right")
+        return 14 + self.tree.nodes[number].depth * self.step
 
     def _draw_ends(self, texts):
-        for label, text in zip(self.ends, texts):
+        wide = self.drawing.width - self.end
+        for label, text in zip(self.tree.labels, texts):
             y = self.y[label]
             with self.drawing.group(data_classes=(self.place[label],)):
-                self.drawing.add(
-                    "rect",
-                    "band",
-                    x=self.end + 2,
-                    y=y - self.pitch / 2,
-                    width=self.drawing.width - self.end - 2,
-                    height=self.pitch,
-                )
-                self.drawing.text(
-                    self.end + 6, y + 4, text, width=self.drawing.width - self.end - 8
-                )
+                self.drawing.rect(self.end + 2, y - self.pitch / 2, wide - 2, self.pitch, "band")
+                self.drawing.text(self.end + 6, y + 4, text, width=wide - 8)
 
     def _draw_branches(self):
         for number, node in enumerate(self.tree.nodes):
-            y = self.y["node", number]
-            x = self._x(number) + self._wide(number)
-            for branch, child in enumerate(node.children):
-                height = self._height(child)
-                if isinstance(child, Leaf):
-                    far = self.end
-                else:
+            y = self.y[_key(number)]
+            x = self._x(number) + self.widths[number]
+            looks = ("left branch", "right branch")
+            if not node.bare:
+                looks = itertools.repeat("grey branch")
+            for look, child, labels in zip(looks, node.children, self.labels[number]):
+                height = pixels(self.y[_key(child)])
+                far = self.end
+                if not isinstance(child, Leaf):
                     far = self._x(child)
-                if node.bare:
-                    path = f"M{pixels(x)} {pixels(y)}V{pixels(height)}H{pixels(far)}"
-                else:
-                    path = (
-                        f"M{pixels(x)} {pixels(y)}L{pixels(min(x + 24, far))} "
-                        f"{pixels(height)}H{pixels(far)}"
-                    )
-                if node.bare:
-                    look = ("left", "right")[branch]
-                else:
-                    look = "grey"
-                self.drawing.add(
-                    "path",
-                    f"{look} branch",
-                    d=path,
-                    data_classes=self.branches[number][branch],
+                bend = f"V{height}"
+                if not node.bare:
+                    bend = f"L{pixels(min(x + 24, far))} {height}"
+                self.drawing.path(
+                    f"M{pixels(x)} {pixels(y)}{bend}H{pixels(far)}",
+                    look,
+                    data_classes=_positions(self.place, labels),
                 )
 
     def _draw_nodes(self):
-        top = max([cost.log_loss for cost in self.costs.values()] or [0]) or 1
-        total = sum(cost.log_loss for cost in self.costs.values()) or 1
-        for number in self.numbers:
+        losses = {number: cost.log_loss for number, cost in self.costs.items()}
+        top = max(losses.values(), default=0) or 1
+        total = sum(losses.values()) or 1
+        for number, (text, wide) in enumerate(zip(self.boxes, self.widths)):
             x = self._x(number)
-            y = self.y["node", number]
-            cost = self.costs.get(number)
+            y = self.y[_key(number)]
             with self.drawing.group(
-                title=self._words(number, total),
+                self._words(number, total),
                 data_node=number,
                 data_classes=_positions(self.place, *self.labels[number]),
             ):
-                if self.boxes[number]:
-                    self.drawing.add(
-                        "rect",
-                        "fill-paper edged mark",
-                        x=x,
-                        y=y - 10,
-                        rx=4,
-                        width=self._wide(number),
-                        height=20,
-                    )
-                    self.drawing.text(x + 7, y + 4, self.boxes[number])
-                else:
-                    if cost is None:
-                        radius = 3.5
-                    else:
-                        radius = 2.5 + (self.pitch / 2 - 3.5) * math.sqrt(
-                            max(cost.log_loss, 0) / top
-                        )
-                    if radius < 6:  # small ones are hard to point at
-                        self.drawing.add("circle", "hit", cx=x, cy=y, r=7)
-                    self.drawing.add("circle", "fill-ink edge mark", cx=x, cy=y, r=radius)
-                    if cost is None:
-                        share = 0
-                    else:
-                        share = cost.log_loss / total
-                    if share >= 0.03 and self.step >= 36:
-                        self.drawing.text(
-                            x + radius + 3, y + 4, f"{100 * share:.0f}\u202f%", "halo small"
-                        )
+                if text:
+                    self.drawing.rect(x, y - 10, wide, 20, "fill-paper edged mark", rx=4)
+                    self.drawing.text(x + 7, y + 4, text)
+                    continue
+                r = 3.5
+                if number in losses:
+                    r = 2.5 + (self.pitch / 2 - 3.5) * math.sqrt(max(losses[number], 0) / top)
+                if r < 6:  # small ones are hard to point at
+                    self.drawing.mark("circle", x, y, "hit", r=7)
+                self.drawing.mark("circle", x, y, "fill-ink edge mark", r=r)
+                share = losses.get(number, 0) / total
+                if share >= 0.03 and self.step >= 36:
+                    self.drawing.text(x + r + 3, y + 4, percent(share, 0), "halo small")
 
     def _words(self, number, total):
         sides = " / ".join(listed(self.names, side, 6) for side in self.labels[number][:4])
@@ -543,6 +430,13 @@ class _Tree:
                 f"{percent(cost.share)} of all points"
             )
         return text
+
+
+def _key(child):
+    """The key of a node or a label among the heights."""
+    if isinstance(child, Leaf):
+        return child.label
+    return "node", child
 
 
 def _box_text(node):
@@ -626,14 +520,14 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
             data_node=cost.node,
             data_classes=_positions(position_of, *labels[cost.node]),
         ):
-            drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
+            drawing.rect(0, y - 2, WIDTH, pitch, "band")
             drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
             if total:
                 share = cost.log_loss / total
             else:
                 share = 0
             wide = 120 * cost.log_loss / top
-            drawing.add("rect", "fill-left mark", x=0, y=y + 18, width=max(wide, 1), height=13)
+            drawing.rect(0, y + 18, max(wide, 1), 13, "fill-left mark")
             drawing.text(wide + 6, y + 29, percent(share))
             drawing.text(WIDTH, y + 29, f"{percent(cost.error)} of {percent(cost.share)}", "end")
     first = shown[0]

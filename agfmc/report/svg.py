@@ -13,15 +13,16 @@ import struct
 import unicodedata
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from .words import clean, cut, WHOLE
 
 SIZE, LINE = 12, 16  # pixels of text, and from one line of it to the next
 WIDTH = 328  # of small pictures, which stand beside each other on a laptop and fit a phone
+_AXIS = 50  # pixels left of a panel, for the numbers of its axis
 
 # Hundredths of the size that letters are wide in the wider ones of the usual sans-serif types.
 
@@ -74,26 +75,6 @@ def cut_to_width(text: str, width: float) -> str:
     return cut(text, max(fitting, 1) + 1)
 
 
-def png_address(rows: Sequence[bytes], palette: Sequence[tuple[int, int, int, int]]) -> str:
-    """A PNG image of rows of numbers, of equal lengths, in a palette of at most 256 (red, green,
-    blue, opacity) from 0 to 255, as a `data:` address."""
-
-    def chunk(kind, data):
-        check = struct.pack(">I", zlib.crc32(kind + data))
-        return struct.pack(">I", len(data)) + kind + data + check
-
-    image = b"\x89PNG\r\n\x1a\n" + b"".join(
-        (
-            chunk(b"IHDR", struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 3, 0, 0, 0)),
-            chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
-            chunk(b"tRNS", bytes(colour[3] for colour in palette)),
-            chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)),
-            chunk(b"IEND", b""),
-        )
-    )
-    return "data:image/png;base64," + base64.b64encode(image).decode("ascii")
-
-
 def pixels(value: float) -> str:
     """A number of pixels as text, with one decimal at most, as short as it can be."""
     text = f"{value:.1f}".removesuffix(".0")
@@ -115,29 +96,28 @@ def short(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
-def level_bar(low: float, high: float, y: float) -> str:
-    """The path of a level bar with ends."""
-    return f"M{pixels(low)} {pixels(y)}H{pixels(high)}" + "".join(
-        f"M{pixels(x)} {pixels(y - 4)}v8" for x in (low, high)
-    )
-
-
 # Scales and ticks
 
 
-class Linear(NamedTuple):
-    """A scale from low to high, in equal steps."""
+class Scale(NamedTuple):
+    """A scale from low to high in equal steps, or in equal factors, for which both are above 0."""
 
     low: float
     high: float
+    logarithmic: bool = False
 
     def share(self, value: float) -> float:
         """The place of a value, 0 at low and 1 at high."""
-        return (value - self.low) / (self.high - self.low)
+        low, high = self.low, self.high
+        if self.logarithmic:
+            low, high, value = map(math.log, (low, high, max(value, low)))
+        return (value - low) / (high - low)
 
     def ticks(self, most: int) -> list[float]:
-        """Multiples of 1, 2 or 5 times a power of ten within the scale, at most so many, and 2 if
-        that is possible."""
+        """Round numbers within the scale, at most so many, and 2 if that is possible: multiples of
+        1, 2 or 5 times a power of ten, or powers of ten with 2, 5 and others where there is room."""
+        if self.logarithmic:
+            return self._powers(most)
         low, high, most = self.low, self.high, max(most, 1)
         step = 10.0 ** math.floor(math.log10((high - low) / most))
         while True:
@@ -150,41 +130,23 @@ class Linear(NamedTuple):
                     ] or [low]
             step *= 10
 
+    def _powers(self, most):
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for digits in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+            numbers = [digit * 10.0**power for power in powers for digit in digits]
+            numbers = [number for number in numbers if self.low <= number <= self.high]
+            if len(numbers) <= most:
+                return numbers
+        return numbers[:: -(-len(numbers) // max(most, 1))]
+
     @classmethod
-    def around(cls, values: Iterable[float], margin: float = 0.06) -> Linear:
+    def around(cls, values: Iterable[float], margin: float = 0.06) -> Scale:
         """A scale on which all the values are, with a margin as a share of their range."""
         values = list(values)
         low = min(values, default=0.0)
         high = max(values, default=1.0)
         rise = (high - low) * margin or abs(high) * margin or 0.5
         return cls(low - rise, high + rise)
-
-
-class Logarithmic(NamedTuple):
-    """A scale from low to high, both above 0, in equal factors."""
-
-    low: float
-    high: float
-
-    def share(self, value: float) -> float:
-        """The place of a value, 0 at low and 1 at high."""
-        return (math.log(max(value, self.low)) - math.log(self.low)) / (
-            math.log(self.high) - math.log(self.low)
-        )
-
-    def ticks(self, most: int) -> list[float]:
-        """Powers of ten within the scale, with 2, 5 and others of each where there is room."""
-        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        for digits in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-            candidates = [
-                digit * 10.0**power
-                for power in powers
-                for digit in digits
-                if self.low <= digit * 10.0**power <= self.high
-            ]
-            if len(candidates) <= most:
-                return candidates
-        return candidates[:: -(-len(candidates) // max(most, 1))]
 
 
 def tick_texts(ticks: Sequence[float]) -> list[str]:
@@ -201,80 +163,105 @@ def tick_texts(ticks: Sequence[float]) -> list[str]:
 # Drawings
 
 
-class Shape(NamedTuple):
-    """A part of a drawing.
-
-    Attributes
-    ----------
-    tag : "rect", "circle", "path", "text", "image", or "g", which begins a group that "/g" ends
-    look : its classes in `charts.css`
-    attributes : attributes of SVG, with `_` for `-`
-    """
-
-    tag: str
-    look: str = ""
-    attributes: Mapping[str, Any] = {}
-    title: str = ""
-    text: str = ""
+# Paths of marks around their places.
+_MARKS = {
+    "square": "m-4 -4h8v8h-8z",
+    "diamond": "m0 -7l7 7l-7 7l-7 -7z",
+    "cross": "m-4 -4l8 8m0 -8l-8 8",
+    "up": "m-4 3.5h8l-4 -7z",
+    "down": "m-4 -3.5h8l-4 7z",
+    "line": "m-9 0h18",
+}
 
 
 class Drawing:
     """Shapes on `width` by `height` pixels, as SVG for a page (`markup`) or a part of a file
-    (`elements`); what is added later lies above."""
+    (`elements`); what is added later lies above.
+
+    Of each shape `look` are its classes in `charts.css`, and `title` is shown when it is pointed
+    at; further attributes are those of SVG, with `_` for `-`.
+    """
 
     def __init__(self, width: float, height: float):
         self.width, self.height = width, height
-        self.shapes: list[Shape] = []
+        self._elements: list[str] = []
 
-    def add(self, tag: str, look: str = "", title: str = "", **attributes) -> None:
-        """A shape without content but a title, which is shown when it is pointed at."""
-        self.shapes.append(Shape(tag, look, attributes, title))
+    def add(self, tag, look="", title="", *, text=None, **attributes):
+        """A shape; "g" begins a group."""
+        inside = ""
+        if title:
+            inside = f"<title>{_text(title)}</title>"
+        if text is not None:
+            inside += _text(text)
+        head = f"{tag}{_attributes(look, attributes)}"
+        if tag == "g":
+            self._elements.append(f"<{head}>{inside}")
+        elif inside or text is not None:
+            self._elements.append(f"<{head}>{inside}</{tag}>")
+        else:
+            self._elements.append(f"<{head}/>")
 
     @contextmanager
     def group(self, title: str = "", **attributes) -> Iterator[None]:
         """The shapes that are added within the block belong together."""
-        self.shapes.append(Shape("g", "", attributes, title))
+        self.add("g", "", title, **attributes)
         yield
-        self.shapes.append(Shape("/g"))
+        self._elements.append("</g>")
 
-    def text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        look: str = "",
-        *,
-        width: float = 0,
-        title: str = "",
-        **attributes,
-    ) -> None:
+    def rect(self, x, y, width, height, look, title="", **attributes):
+        """A rectangle with its corner at the upper left."""
+        self.add("rect", look, title, x=x, y=y, width=width, height=height, **attributes)
+
+    def path(self, d, look, title="", **attributes):
+        """A path in the language of SVG."""
+        self.add("path", look, title, d=d, **attributes)
+
+    def mark(self, shape, x, y, look, title="", *, r=5, **attributes):
+        """A mark at a place: a "circle" of radius `r`, or another of `_MARKS`."""
+        if shape == "circle":
+            self.add(shape, look, title, cx=x, cy=y, r=r, **attributes)
+        else:
+            self.path(f"M{pixels(x)} {pixels(y)}{_MARKS[shape]}", look, title, **attributes)
+
+    def key(self, shape, x, y, look, words, *, width=0, **attributes):
+        """A mark, 20 pixels wide at most, with what it means right of it."""
+        self.mark(shape, x + 10, y, look, **attributes)
+        self.text(x + 25, y + 4, words, width=width)
+
+    def level_bar(self, low, high, y):
+        """A level bar with ends."""
+        ends = "".join(f"M{pixels(x)} {pixels(y - 4)}v8" for x in (low, high))
+        self.path(f"M{pixels(low)} {pixels(y)}H{pixels(high)}{ends}", "left curve")
+
+    def heat_map(self, x, y, cell, rows, palette):
+        """Cells of (width, height) in the colours of `palette`, (red, green, blue, opacity) of 0 to
+        255, whose numbers are in `rows`; they are one image."""
+        self.add(
+            "image",
+            x=x,
+            y=y,
+            width=cell[0] * len(rows[0]),
+            height=cell[1] * len(rows),
+            preserveAspectRatio="none",
+            href=_png_address(rows, palette),
+        )
+
+    def text(self, x, y, text, look="", *, width=0, title="", **attributes):
         """Text on the base line y that begins at x, or ends or is centred there (look: "end",
         "mid"). It is cut to `width` pixels, its whole being the title."""
         shown = cut_to_width(text, width or math.inf)
         if "…" in shown and width:
             title = title or text
-        self.shapes.append(Shape("text", look, {"x": x, "y": y, **attributes}, title, shown))
+        self.add("text", look, title, text=shown, x=x, y=y, **attributes)
 
-    def line(
-        self, points: Iterable[tuple[float, float]], look: str, title: str = "", **attributes
-    ) -> None:
+    def upright(self, x, y, text, **more):
+        """Text that rises from a place."""
+        self.text(x, y, text, transform=f"rotate(-90 {pixels(x)} {pixels(y)})", **more)
+
+    def line(self, points, look, title=""):
         """A line through points, in one path."""
         places = " ".join(f"{pixels(x)} {pixels(y)}" for x, y in points)
-        self.add("path", look, title, d=f"M{places}", **attributes)
-
-    def bars(
-        self, bars: Iterable[tuple[float, float, float, float]], look: str, **attributes
-    ) -> None:
-        """Rectangles (x, y, width, height) in one path."""
-        self.add(
-            "path",
-            look,
-            d="".join(
-                f"M{pixels(x)} {pixels(y)}h{pixels(w)}v{pixels(h)}h{pixels(-w)}z"
-                for x, y, w, h in bars
-            ),
-            **attributes,
-        )
+        self.path(f"M{places}", look, title)
 
     def markup(self, label: str) -> str:
         """SVG of it, in which all text and all values of attributes are escaped. `label` describes
@@ -289,23 +276,26 @@ class Drawing:
 
     def elements(self) -> str:
         """The elements of its SVG without the element around them."""
-        return "".join(map(_element, self.shapes))
+        return "".join(self._elements)
 
 
-def _element(shape):
-    if shape.tag == "/g":
-        return "</g>"
-    if shape.title:
-        inside = f"<title>{_text(shape.title)}</title>"
-    else:
-        inside = ""
-    head = f"<{shape.tag}{_attributes(shape.look, shape.attributes)}"
-    if shape.tag == "g":
-        return f"{head}>{inside}"
-    inside += _text(shape.text)
-    if inside or shape.tag == "text":
-        return f"{head}>{inside}</{shape.tag}>"
-    return f"{head}/>"
+def _png_address(rows, palette):
+    """A PNG image of rows of numbers, of equal lengths, as a `data:` address."""
+
+    def chunk(kind, data):
+        check = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + check
+
+    image = b"\x89PNG\r\n\x1a\n" + b"".join(
+        (
+            chunk(b"IHDR", struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 3, 0, 0, 0)),
+            chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
+            chunk(b"tRNS", bytes(colour[3] for colour in palette)),
+            chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)),
+            chunk(b"IEND", b""),
+        )
+    )
+    return "data:image/png;base64," + base64.b64encode(image).decode("ascii")
 
 
 def _text(text):
@@ -333,96 +323,84 @@ def _attributes(look, attributes):
     return "".join(parts)
 
 
-class Box(NamedTuple):
-    """A rectangle of a drawing."""
-
-    left: float
-    top: float
-    width: float
-    height: float
-
-    @property
-    def right(self) -> float:
-        """Its right side."""
-        return self.left + self.width
-
-    @property
-    def bottom(self) -> float:
-        """Its lower side."""
-        return self.top + self.height
-
-
 class Panel:
     """A rectangle of a drawing with a scale across and one upwards."""
 
-    def __init__(
-        self, drawing: Drawing, box: Box, across: Linear | Logarithmic, up: Linear | Logarithmic
-    ):
-        self.drawing, self.box, self.across, self.up = drawing, box, across, up
+    def __init__(self, drawing, left, top, width, height, across, up=Scale(0, 1)):
+        self.drawing, self.across, self.up = drawing, across, up
+        self.left, self.top, self.width, self.height = left, top, width, height
+        self.right, self.bottom = left + width, top + height
+
+    @classmethod
+    def small(cls, across, up, height, *, above=26, below=50) -> Panel:
+        """A panel in a new small picture, with room for the titles of its axes."""
+        drawing = Drawing(WIDTH, above + height + below)
+        return cls(drawing, _AXIS, above, WIDTH - _AXIS - 14, height, across, up)
 
     def x(self, value: float) -> float:
         """Pixels from the left of the drawing."""
-        return self.box.left + self.box.width * self.across.share(value)
+        return self.left + self.width * self.across.share(value)
 
     def y(self, value: float) -> float:
         """Pixels from the top of the drawing."""
-        return self.box.bottom - self.box.height * self.up.share(value)
+        return self.bottom - self.height * self.up.share(value)
 
-    def places(self, points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-        """Places in the drawing of points (across, up)."""
-        return [(self.x(x), self.y(y)) for x, y in points]
+    def curve(self, points, look, title=""):
+        """A line through points (across, up)."""
+        self.drawing.line([(self.x(x), self.y(y)) for x, y in points], look, title)
 
-    def axis_across(
-        self,
-        title: str = "",
-        ticks: Sequence[float] | None = None,
-        texts: Sequence[str] | None = None,
-        grid: bool = True,
-    ) -> None:
+    def interval(self, x, ends, look):
+        """An upright line between two values upwards."""
+        self.curve([(x, end) for end in ends], look)
+
+    def mark(self, shape, x, y, look, title="", **more):
+        """A mark at a point (across, up)."""
+        self.drawing.mark(shape, self.x(x), self.y(y), look, title, **more)
+
+    def bar(self, x, width, value, look, title="", **attributes):
+        """A bar from the lower side to a value; x and `width` are pixels."""
+        y = self.y(value)
+        self.drawing.rect(x, y, width, self.bottom - y, look, title, **attributes)
+
+    def axis_across(self, title="", ticks=None, texts=None, grid=True):
         """Ticks with their numbers below the panel, lines of a grid, and the title below them."""
-        box = self.box
         drawing = self.drawing
         if ticks is None:
-            ticks = self._apart(self.across, box.width)
+            ticks = self._apart()
         if texts is None:
             texts = tick_texts(ticks)
         if grid:
-            self._grid(
-                [
-                    f"M{pixels(self.x(tick))} {pixels(box.top)}V{pixels(box.bottom)}"
-                    for tick in ticks
-                ]
+            lines = (
+                f"M{pixels(self.x(tick))} {pixels(self.top)}V{pixels(self.bottom)}"
+                for tick in ticks
             )
-        drawing.line([(box.left, box.bottom), (box.right, box.bottom)], "axis")
+            drawing.path("".join(lines), "grid")
+        drawing.line([(self.left, self.bottom), (self.right, self.bottom)], "axis")
         for tick, text in zip(ticks, texts):
             half = text_width(text) / 2
             x = min(max(self.x(tick), half), drawing.width - half)
-            drawing.text(x, box.bottom + 15, text, "mid small")
+            drawing.text(x, self.bottom + 15, text, "mid small")
         if title:
-            drawing.text(box.left + box.width / 2, box.bottom + 32, title, "mid")
+            drawing.text(self.left + self.width / 2, self.bottom + 32, title, "mid")
 
-    def axis_up(self, title: str = "", ticks: Sequence[float] | None = None) -> None:
+    def axis_up(self, title="", ticks=None):
         """Ticks with their numbers left of the panel, a grid, and the title above them, level."""
-        box = self.box
         drawing = self.drawing
         if ticks is None:
-            ticks = self.up.ticks(max(2, int(box.height / 34)))
-        self._grid(
-            [f"M{pixels(box.left)} {pixels(self.y(tick))}H{pixels(box.right)}" for tick in ticks]
+            ticks = self.up.ticks(max(2, int(self.height / 34)))
+        lines = (
+            f"M{pixels(self.left)} {pixels(self.y(tick))}H{pixels(self.right)}" for tick in ticks
         )
+        drawing.path("".join(lines), "grid")
         for tick, text in zip(ticks, tick_texts(ticks)):
-            drawing.text(box.left - 6, self.y(tick) + 4, text, "end small")
-        if title:
-            drawing.text(0, box.top - 10, title)
+            drawing.text(self.left - 6, self.y(tick) + 4, text, "end small")
+        drawing.text(0, self.top - 10, title)
 
-    def _apart(self, scale, width):
+    def _apart(self):
         """The ticks for which there is room."""
         for most in range(8, 1, -1):
-            ticks = scale.ticks(most)
+            ticks = self.across.ticks(most)
             widest = max(map(text_width, tick_texts(ticks)))
-            if len(ticks) <= max(1, width / (widest + 12)) + 1:
+            if len(ticks) <= max(1, self.width / (widest + 12)) + 1:
                 break
         return ticks
-
-    def _grid(self, lines):
-        self.drawing.add("path", "grid", d="".join(lines))

@@ -133,7 +133,7 @@ def test_weighted_bins_count_as_many_points_as_tell_as_much(read):
 
 def test_before_calibration_has_its_own_marks(read, scores):
     found = read(charts.reliability(scores))
-    assert len(found.all("rect", "fill-right")) == 2  # its bin, and the one of the key
+    assert len(found.all("path", "fill-right")) == 2  # its bin, and the one of the key
     assert any(text.startswith("before, ECE") for text in found.texts)
     assert len(found.picture.table.columns) == 9
 
@@ -145,12 +145,12 @@ def test_the_probabilities_of_all_classes_have_their_own_marks(read, scores):
         "classwise_calibration_error": 0.25,
         "calibration_by_class": [{"bins": [one]} for one in bins],
     }
-    assert not read(charts.reliability(every)).all("rect", "fill-third")
+    assert not read(charts.reliability(every)).all("path", "fill-third")
     found = read(charts.reliability(every, True))
-    dot = found.all("rect", "fill-third edge")[0]
+    dot = found.all("path", "fill-third edge")[0]
     (curve,) = found.all("path", "third curve")  # 0.06 of 4 points, of which 0.2 are right
     x, y = map(float, curve.get("d")[1:].split(" "))
-    assert (float(dot.get("x")) + 4, float(dot.get("y")) + 4) == pytest.approx((x, y), abs=0.1)
+    assert dot.get("d").startswith(f"M{x:g} {y:g}m")
     assert "all classes, ECE 0.2500" in found.texts and not found.clashes()
 
 

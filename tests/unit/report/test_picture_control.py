@@ -115,9 +115,8 @@ def test_many_classes_and_rows_stay_on_a_page(shown):
 
 def lines_of(drawing: Drawing, look="ink"):
     return [
-        [float(number) for number in re.findall(r"-?[\d.]+", shape.attributes["d"])]
-        for shape in drawing.shapes
-        if shape.look.startswith(look)
+        [float(number) for number in re.findall(r"-?[\d.]+", path)]
+        for path in re.findall(rf'<path class="{look}[^"]*" d="([^"]*)"', drawing.elements())
     ]
 
 

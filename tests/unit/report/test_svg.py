@@ -5,13 +5,11 @@ from xml.etree import ElementTree
 import pytest
 
 from agfmc.report.svg import (
-    Box,
     cut_to_width,
     Drawing,
-    Linear,
-    Logarithmic,
     Panel,
     pixels,
+    Scale,
     short,
     text_width,
     tick_texts,
@@ -94,13 +92,13 @@ def test_short(value, text):
     ],
 )
 def test_ticks_are_round(low, high, most, ticks):
-    assert Linear(low, high).ticks(most) == ticks
+    assert Scale(low, high).ticks(most) == ticks
 
 
 def test_ticks_of_a_logarithmic_scale():
-    assert Logarithmic(0.9, 30).ticks(6) == [1, 2, 5, 10, 20]
-    assert Logarithmic(0.9, 3e6).ticks(7) == [1, 10, 100, 1e3, 1e4, 1e5, 1e6]
-    assert Logarithmic(1, 100).share(10) == pytest.approx(0.5)
+    assert Scale(0.9, 30, logarithmic=True).ticks(6) == [1, 2, 5, 10, 20]
+    assert Scale(0.9, 3e6, logarithmic=True).ticks(7) == [1, 10, 100, 1e3, 1e4, 1e5, 1e6]
+    assert Scale(1, 100, logarithmic=True).share(10) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +117,14 @@ def test_numbers_of_an_axis_have_the_same_digits(ticks, texts):
 
 def test_a_scale_around_equal_values_has_a_width():
     for values in ([3.0, 3.0], [0.0], []):
-        scale = Linear.around(values)
+        scale = Scale.around(values)
         assert scale.low < scale.high
 
 
 def test_a_panel_turns_upwards():
     drawing = Drawing(200, 150)
-    panel = Panel(drawing, Box(50, 10, 100, 100), Linear(0, 10), Linear(0, 1))
-    assert panel.places([(0, 0), (10, 1)]) == [(50, 110), (150, 10)]
+    panel = Panel(drawing, 50, 10, 100, 100, Scale(0, 10))
+    assert (panel.x(0), panel.y(0), panel.x(10), panel.y(1)) == (50, 110, 150, 10)
     panel.axis_across("across")
     panel.axis_up("up")
     texts = [element.text for element in ElementTree.fromstring(drawing.markup("x")).iter("text")]
