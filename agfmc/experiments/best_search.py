@@ -67,6 +67,7 @@ class Entry:
     scale : factor of the logarithms of p that suits the points
     score : of the answers with that factor
     train_s : core seconds of the training
+    clock_s : seconds on the clock of the training, with all that else runs on the machine
     answer_us : core microseconds of the answer to one row by a model of all rows, or None
     """
 
@@ -77,6 +78,7 @@ class Entry:
     scale: float
     score: float
     train_s: float
+    clock_s: float
     answer_us: float | None = None
 
     @property
@@ -94,7 +96,7 @@ class Choice:
     tree : control tree for the training on all rows
     members : tuple of (Entry, weight), one for a single configuration
     score : of the choice on the points of the search
-    expected : core seconds of the training on all rows
+    expected : seconds on the clock of the training on all rows
     estimate : {score, error, points, options, how}: what to expect of new data
     """
 
@@ -153,7 +155,7 @@ class BestSearch:
         self._split: PreparedSplit | None = None
         workers = experiment.settings.workers
         self._cores = workers if isinstance(workers, int) and workers else available_cores()
-        self._speed = 1.0  # seconds of a core by those that are expected
+        self._speed = 1.0  # seconds on the clock by those that are expected
         self._growth = len(experiment.data.y) / len(data.y)
 
     # -- the rounds --------------------------------------------------------------------------------
@@ -229,7 +231,7 @@ class BestSearch:
                 if self._is_known(family, options):
                     continue
                 first = self._best_of(family)
-                if first.train_s > until - time.monotonic():
+                if first.clock_s > until - time.monotonic():
                     return True
                 try:
                     self._score(family, options, until)
@@ -267,6 +269,7 @@ class BestSearch:
         """Train a family with options, and add its `Entry`.  Raises its error, and `TimeUp`."""
         candidate = family.candidate(self._sample, options)
         start = time.process_time()
+        clock = time.monotonic()
 
         def follow(done, total, *words):
             if self.progress is not None:
@@ -283,8 +286,10 @@ class BestSearch:
         if results.p is None:
             raise JobsFailed(f"{family.name} gives no probabilities")
         seconds = max(outcome.train_s, time.process_time() - start)
+        # of an earlier run the results are there at once
+        clock_s = max(outcome.train_s / self._cores, time.monotonic() - clock)
         p = results.p.astype(np.float32)
-        entry = Entry(family, options, candidate.tree, p, *self.best_scale(p), seconds)
+        entry = Entry(family, options, candidate.tree, p, *self.best_scale(p), seconds, clock_s)
         if self.answer_time is not None:
             # the support vectors grow like the rows, where the time of training does like their square
             grown = self._growth ** (family.growth - 1)
@@ -299,7 +304,7 @@ class BestSearch:
             )
         expected = self._expected_seconds(family)
         if family.first_options == options and expected > 0.05:
-            self._speed = (self._speed * seconds / expected) ** 0.5
+            self._speed = (self._speed * clock_s / expected) ** 0.5
         self._forget()
 
     def _forget(self):
@@ -389,7 +394,7 @@ class BestSearch:
     def _choose(self):
         entries = [one for one in self._ranked() if one.p is not None and self._fits([one])]
         if not entries:
-            entries = [min(self.entries, key=lambda one: one.train_s)]
+            entries = [min(self.entries, key=lambda one: one.clock_s)]
         alone = [(entries[0], 1)]
         score = entries[0].score
         averaged, single = self._judged(entries)
@@ -507,13 +512,13 @@ class BestSearch:
         return family.seconds(len(data.y), data.x.shape[1], len(data.counts))
 
     def expected(self, entries: Sequence[Entry]) -> float:
-        """About how many seconds of a core the training of these on all rows takes."""
-        return sum(entry.train_s * self._growth**entry.family.growth for entry in entries)
+        """About how many seconds on the clock the training of these on all rows takes."""
+        return sum(entry.clock_s * self._growth**entry.family.growth for entry in entries)
 
     def _fits(self, entries):
         """True if there is time for the training of these on all rows."""
         left = self.deadline - time.monotonic()
-        return self.expected(entries) / self._cores < max(left, _LEAST_RESERVED)
+        return self.expected(entries) < max(left, _LEAST_RESERVED)
 
     def _answers_in_time(self, entries):
         """True if all of these together answer a row within the limit."""
@@ -526,7 +531,7 @@ class BestSearch:
         if not self.entries:
             return self.deadline - _LEAST_RESERVED + _GRACE
         best = self._ranked()[:3]
-        reserved = _MARGIN * self.expected(best) / self._cores
+        reserved = _MARGIN * self.expected(best)
         return self.deadline - max(_LEAST_RESERVED, reserved)
 
     def _remaining(self):

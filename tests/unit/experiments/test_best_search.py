@@ -72,7 +72,7 @@ def scores_of(search):
 
 
 def entry_of(p, text='"" L {0 1 2}'):
-    return Entry(LOGISTIC, "", parse(text), np.asarray(p, np.float32), 1.0, 0.0, 0.0)
+    return Entry(LOGISTIC, "", parse(text), np.asarray(p, np.float32), 1.0, 0.0, 0.0, 0.0)
 
 
 # -- families --------------------------------------------------------------------------------------
@@ -189,11 +189,10 @@ def test_without_a_score_there_is_no_model(data, monkeypatch):
 def test_time_for_the_last_training_is_reserved(data):
     search = begin(data, 100.0)
     entry = entry_of(np.full((60, 3), 1 / 3))
-    entry.train_s = 10.0
+    entry.clock_s = 10.0
     search.entries = [entry]
-    search._cores = 2
-    assert search._end() == pytest.approx(search.deadline - 1.3 * 10 / 2)
-    assert search._fits([entry] * 10) and not search._fits([entry] * 30)
+    assert search._end() == pytest.approx(search.deadline - 1.3 * 10)
+    assert search._fits([entry] * 5) and not search._fits([entry] * 15)
 
 
 def test_an_error_of_one_family_is_told_and_of_all_is_raised(data, monkeypatch):
@@ -217,7 +216,7 @@ def test_more_rows_than_the_search_takes_are_sampled(data, monkeypatch):
     search = begin(data)
     choice = search.run()
     assert choice.estimate["points"] == 30 and search.result(choice)["rows"] == 60
-    entry = replace(search.entries[0], train_s=1.0)
+    entry = replace(search.entries[0], clock_s=1.0)
     assert search.expected([entry]) == 2.0
     assert search.expected([replace(entry, family=PAIRS)]) == 4.0
 
