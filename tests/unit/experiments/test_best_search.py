@@ -380,7 +380,7 @@ def test_a_score_that_is_no_mean_has_an_error_by_resampling(data):
 def test_weights_of_the_tree_are_the_counts(data):
     search = begin(data)
     entries = [
-        Entry(family, "", family.candidate(search._sample, text).tree, None, 1.0, 0.0, 0.0)
+        Entry(family, "", family.candidate(search._sample, text).tree, None, 1.0, 0.0, 0.0, 0.0)
         for family, text in ((LOGISTIC, "-r 1"), (PAIRS, "-t rbf"), (ENSEMBLE, "-t rbf"))
     ]
     alone, pair, ensemble = entries
@@ -423,7 +423,9 @@ def test_the_model_of_a_choice_answers_like_its_members(data):
     members = []
     for family, options in ((LOGISTIC, "-r 1"), (ENSEMBLE, "-t rbf")):
         tree = family.candidate(search._sample, options).tree
-        members.append((Entry(family, options, tree, None, 1.0, 0.0, 0.0), 3 - len(members) * 2))
+        members.append(
+            (Entry(family, options, tree, None, 1.0, 0.0, 0.0, 0.0), 3 - len(members) * 2)
+        )
     settings = TrainingSettings(scale=True, calibration=0)
     whole, *parts = (
         Classifier(train_tree(tree, data, settings)).probabilities(data.x)
