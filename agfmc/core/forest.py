@@ -37,11 +37,11 @@ class Forest:
     missing_left: Annotated[np.ndarray, "|b1", 1]
 
     @classmethod
-    def none(cls, features: int) -> Forest:
-        """A classifier without trees, whose decision values are 0."""
+    def none(cls, features: int, count: int = 1) -> Forest:
+        """Classifiers without trees, whose decision values are 0."""
         return cls(
             features,
-            np.zeros(2, "<i8"),
+            np.zeros(count + 1, "<i8"),
             *(np.empty(0, kind) for kind in ("<i4", "<i4", "<f8", "<i4", "<i4", bool)),
         )
 

@@ -341,7 +341,7 @@ def _node(tables, node: Node):
         )
     return _row(
         _word("rule", name),
-        0 if takes == "points" else node.classifiers.start,
+        node.classifiers.start,
         len(node.classifiers),
         len(node.branches),
         tables.add("int", "branches_", np.array(node.branches)),
@@ -403,6 +403,6 @@ def _points(steps):
     else:
         for j in set(steps.forest.feature.tolist()) - {-1}:
             x[:, j] = rng.choice(steps.forest.value[steps.forest.feature == j], len(x))
-    if steps.takes_missing and not steps.kernel_sums:
+    if steps.takes_missing:
         x[rng.random(x.shape) < 0.1] = np.nan
     return x.astype(np.float32).astype(np.float64)

@@ -60,14 +60,14 @@ struct tree_node {
 struct node {                           /* of a tree; a coding matrix is one node alone */
     enum { RULE_MATRIX, RULE_LEAST_SQUARES, RULE_PAIRS, RULE_PRODUCTS, RULE_HAMMING, RULE_LINEAR,
            RULE_HINGE, RULE_EXPONENTIAL, RULE_LOGIT, RULE_QUADRATIC } rule;
-    int first, rows;                    /* its classifiers; 0 where it takes points */
+    int first, rows;                    /* its classifiers, or scores */
     int count;                          /* its branches */
     const int *branch;                  /* of each the class, or MODEL_CLASSES + number of a node */
     const int *code;                    /* of each row how many branches have a side, and these,
                                            from 1; negative on the left */
     const double *offset;               /* for each branch */
     struct matrix matrix;               /* rows x branches */
-    enum { TAKES_F, TAKES_R, TAKES_SIGNS, TAKES_LOG_ODDS, TAKES_POINTS } takes;
+    enum { TAKES_F, TAKES_R, TAKES_SIGNS, TAKES_LOG_ODDS } takes;
     enum { THEN_NOTHING, THEN_PROJECT, THEN_SHARES, THEN_SOFTMAX, THEN_DIFFERENCES } then;
 };
 
@@ -256,7 +256,7 @@ static void differences(double *p, int n)
 
 static void matrix_rule(const struct node *node, const struct values *v, double *p)
 {
-    const double *taken[] = {v->f, v->r, v->sign, v->odds, v->z};
+    const double *taken[] = {v->f, v->r, v->sign, v->odds};
     memcpy(p, node->offset, node->count * sizeof *p);
     add_products(&node->matrix, taken[node->takes] + node->first, p);
     switch (node->then) {

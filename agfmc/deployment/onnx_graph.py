@@ -349,6 +349,8 @@ def _leaves(graph, forest, z):
     inner = forest.feature >= 0
     nodes = np.arange(len(forest.feature))
     tree = np.searchsorted(forest.roots, nodes, side="right") - 1
+    m = len(forest.starts) - 1
+    classifier = np.repeat(np.arange(m), np.diff(forest.starts))  # of each tree
     before = np.bincount(
         np.concatenate([forest.left[inner], forest.right[inner]]), minlength=len(nodes)
     )
@@ -361,11 +363,10 @@ def _leaves(graph, forest, z):
     true, false = np.where(turned, [forest.right, forest.left], [forest.left, forest.right])
     graph.count(60 * len(nodes))
     leaf = np.flatnonzero(~inner)
-    m = len(forest.starts) - 1
-    owner = np.repeat(np.arange(m), np.diff(forest.starts))[tree[leaf]]
+    owner = classifier[tree[leaf]]
     largest = np.zeros(len(forest.roots))
     np.maximum.at(largest, tree[leaf], np.abs(forest.value[leaf]))
-    unit = 2.0 ** (np.frexp(largest.sum())[1] - 22)
+    unit = 2.0 ** (np.frexp(np.bincount(classifier, largest, m))[1][owner] - 22)
     coarse = np.round(forest.value[leaf] / unit) * unit
     tensor = graph.onnx.numpy_helper.from_array
     sums = graph.add(
@@ -392,7 +393,7 @@ def _leaves(graph, forest, z):
 
 def _answers(graph, steps, z, f, outputs):
     """Add the operators of the outputs, and return the type of the labels."""
-    p = [_member(graph, steps, part, z, f) for part, _ in steps.members]
+    p = [_member(graph, steps, part, f) for part, _ in steps.members]
     p = sum(
         (np.log(np.maximum(one, SMALLEST)) if steps.geometric else one) * weight
         for one, (_, weight) in zip(p, steps.members)
@@ -423,7 +424,7 @@ def _answers(graph, steps, z, f, outputs):
     return "INT64"
 
 
-def _member(graph, steps, part, z, f):
+def _member(graph, steps, part, f):
     """Probabilities (n, k) of the member of an ensemble that has this slice of the nodes."""
     reached = {}
     k = len(steps.labels)
@@ -433,7 +434,6 @@ def _member(graph, steps, part, z, f):
         some = node.classifiers
         p = _branches(
             node.rule,
-            z,
             f if len(some) == len(steps.rho) else f.columns(some),
             steps.a[some],
             steps.b[some],
@@ -446,14 +446,13 @@ def _member(graph, steps, part, z, f):
     return graph.joined(parts).columns([columns.index(at) for at in range(k)])
 
 
-def _branches(rule, z, f, a, b):
+def _branches(rule, f, a, b):
     """Probabilities (n, c) of the branches of a node of its decision values f (n, m')."""
     if isinstance(rule, CodeRule):
         return {"pairs": _pairs, "products": _products}.get(rule.decoder, _losses)(
             rule, f if rule.decoder in LOSSES else np.tanh(f * a + b)
         )
     v = {
-        "points": lambda: z,
         "f": lambda: f,
         "r": lambda: np.tanh(f * a + b),
         "signs": lambda: np.sign(np.tanh(f * a + b)),

@@ -37,6 +37,7 @@ from ..decode.closed_forms import recognised_form
 from ..decode.code_kinds import adjacent_order, KINDS
 from ..decode.methods import Method
 from ..models.configuration import Configuration
+from ..models.merge import with_scores
 from ..prediction.classifier import Classifier
 from ..prediction.decision import calibration_of
 from ..prediction.decoding import coding_matrix, decoders_of, Decoding
@@ -67,8 +68,7 @@ class LinearRule:
     Attributes
     ----------
     takes : what v is: "f" or "r" of the classifiers of the node; "signs", those of r; "log-odds",
-        2 (a f + b) within [-30, 30], where 2 artanh(r), as the suite has it, loses digits beyond
-        20; "points", z (d',)
+        2 (a f + b) within [-30, 30], where 2 artanh(r), as the suite has it, loses digits beyond 20
     then : "nothing"; "project" for the nearest p with p >= 0 and sum p = 1; "shares" for
         max(p, 0) divided by their sum; "softmax";
         "differences" of the sums of the first i branches, made not to fall with i by isotonic
@@ -77,7 +77,7 @@ class LinearRule:
 
     matrix: np.ndarray
     offset: np.ndarray
-    takes: Literal["f", "r", "signs", "log-odds", "points"] = "r"
+    takes: Literal["f", "r", "signs", "log-odds"] = "r"
     then: Literal["nothing", "project", "shares", "softmax", "differences"] = "nothing"
 
 
@@ -104,7 +104,7 @@ class Node:
 
     Attributes
     ----------
-    classifiers : its classifiers
+    classifiers : its classifiers, or the scores of a multi-class node, which stand behind them
     rule : from their values to the probabilities (c,) of the branches
     branches : of each the position of its class, or k + the number of a later node
     """
@@ -127,7 +127,7 @@ class Steps:
     blanks : cells of a table that are missing values
     of_cells : False where training had a table with words or dates, and the inputs are the
         features that `table2agf` makes of it
-    takes_missing : NaN may stand in a point; else there is no answer to such a point
+    takes_missing : NaN may stand in a point, as all classifiers are trees; else there is no answer to such a point
     normalisations : of which the rows of the matrices are the features; () for none
     kernel_sums, forest : of the decision values
     rho, a, b : (m,), f less rho, r = tanh(a f + b)
@@ -192,11 +192,11 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
             "be exported: train with learner=svm, nystrom, linear, logistic or trees"
         )
     for direct in configuration.tree.directs.values():
-        if direct.learner_letter != "L":
+        if direct.learner_letter not in ("L", "T"):
             raise configuration.tree.place(direct).error(
                 ModelError,
                 f"a classifier of code {direct.learner_letter} cannot be exported, of "
-                "multi-class classifiers only code L, logistic regression",
+                "multi-class classifiers only code L, logistic regression, and T, boosted trees",
             )
     decoding = _exported_decoding(configuration.tree, decoder)
     classifier = Classifier(configuration, decoding)
@@ -218,14 +218,18 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
         parts = ()
     else:
         parts = configuration.normalisation.parts
+    machines, scores = with_scores(machines, configuration.node_classifiers)
     fitted = np.isfinite(machines.a)
-    forest = machines.forest or replace(
-        Forest.none(machines.sv.shape[1]), starts=np.zeros(machines.count + 1, dtype=np.int64)
-    )
+    kernel_sums = tuple(_kernel_sums(machines))
+    forest = machines.forest or Forest.none(machines.sv.shape[1], machines.count)
     gives = decoding.decoder.gives
     if gives == "estimates" and not classifier.gives_estimates:
         gives = "probabilities"
-    takes_missing = machines.forest is not None and all(one.keeps_features_apart for one in parts)
+    takes_missing = (
+        machines.forest is not None
+        and not kernel_sums
+        and all(one.keeps_features_apart for one in parts)
+    )
     return Steps(
         classifier,
         tree.classes,
@@ -233,12 +237,12 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
         *_inputs(configuration, takes_missing),
         takes_missing,
         parts,
-        tuple(_kernel_sums(machines)),
+        kernel_sums,
         forest,
         machines.rho,
         np.where(fitted, machines.a, machines.orientation),
         np.where(fitted, machines.b, 0.0),
-        tuple(_nodes(configuration, decoding, position)),
+        tuple(_nodes(configuration, decoding, position, scores)),
         tuple(zip(tree.parts, tree.weights)),
         decoding.tree == "geometric",
         calibrated,
@@ -283,12 +287,7 @@ def _inputs(configuration, takes_missing):
     else:
         fill = None
     if recipe is None:
-        d = configuration.features or max(
-            [
-                machines.sv.shape[1],
-                *(one.features for one in configuration.node_classifiers.values()),
-            ]
-        )
+        d = configuration.features or machines.sv.shape[1]
         names = tuple(f"f{number}" for number in range(1, d + 1))
         blanks = ("", "NaN", "nan")
     else:
@@ -346,8 +345,9 @@ def dense_blocks(coef: csr_array) -> Iterator[tuple[int, int, np.ndarray]]:
     yield start, coef.shape[0], np.array(sorted(columns), dtype=int)
 
 
-def _nodes(configuration, decoding, position):
-    """Yield the `Node`s of a configuration; `position` is that of each label."""
+def _nodes(configuration, decoding, position, scores):
+    """Yield the `Node`s of a configuration; `position` is that of each label, `scores` the numbers
+    of those of multi-class nodes."""
     tree = configuration.tree
     first = 0
     k = len(position)
@@ -359,8 +359,8 @@ def _nodes(configuration, decoding, position):
         some = range(first, first + len(node.rows))
         first = some.stop
         if node.direct:
-            weights = configuration.node_classifiers[number].weights
-            rule = LinearRule(weights[:, :-1], weights[:, -1], "points", "softmax")
+            some = scores[number]
+            rule = LinearRule(np.eye(len(some)), np.zeros(len(some)), "f", "softmax")
         elif node.bare:
             rule = LinearRule(np.array([[-0.5], [0.5]]), np.array([0.5, 0.5]))
         elif decoding.decoder.takes == "learned":

@@ -87,6 +87,14 @@ class Configuration:
         return self.machines.features
 
     @property
+    def takes_missing(self) -> bool:
+        """Whether it may have classifiers that take missing values, NaN: functions and trees."""
+        return isinstance(self.machines, FunctionModel) or any(
+            getattr(part, "forest", None) is not None
+            for part in (self.machines, *self.node_classifiers.values())
+        )
+
+    @property
     def provenances(self) -> list[Provenance]:
         """The `Provenance` of every classifier that tells one."""
         machines = self.machines

@@ -1,6 +1,6 @@
 """Many binary models into one: each support vector is stored once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +8,9 @@ import numpy as np
 from ..control.build import rename, rename_directs
 from ..core.errors import ModelError
 from ..core.forest import Forest
-from ..core.models import FunctionModel, MergedModel
+from ..core.models import FunctionModel, Kernel, MergedModel, NodeModel
 from ..core.points import unique_rows
+from ..core.provenance import Provenance
 from .configuration import Configuration
 
 
@@ -99,6 +100,54 @@ def collate(models, sides, classes, node_classifiers=()):
         if any(model.function for model in models)
         else None,
     )
+
+
+def with_scores(
+    machines: MergedModel, nodes: Mapping[int, NodeModel]
+) -> tuple[MergedModel, dict[int, range]]:
+    """`machines` with a classifier more for each score of the nodes of code L and T.
+
+    Also {number of a node: the numbers of its scores}: its probabilities are their softmax.
+    """
+    nodes = {number: node for number, node in nodes.items() if node.code in ("L", "T")}
+    added = list(nodes.values())
+    branches = [node.branches for node in added]
+    total = sum(branches)
+    ends = np.cumsum([machines.count, *branches]).tolist()
+    s, width = machines.sv.shape
+    # code L: support vectors of a linear kernel, of which each classifier has one
+    linear = Kernel("linear")
+    planes = np.concatenate(
+        [np.empty((0, width + 1)), *(node.weights for node in added if node.weights is not None)]
+    )
+    is_plane = np.repeat([node.weights is not None for node in added], branches).astype(bool)
+    rho = np.zeros(total)
+    rho[is_plane] = -planes[:, -1]
+    forest = machines.forest
+    if any(node.forest for node in added):
+        forest = Forest.concatenate(
+            [
+                forest or Forest.none(width, machines.count),
+                *(node.forest or Forest.none(width, node.branches) for node in added),
+            ]
+        )
+    kernels = tuple(dict.fromkeys((*machines.kernels, linear)))
+    joined = replace(
+        machines,
+        kernels=kernels,
+        kernel_of=np.append(machines.kernel_of, np.full(total, kernels.index(linear), "i4")),
+        sv=np.concatenate([machines.sv, planes[:, :-1]]),
+        group=np.append(machines.group, np.full(len(planes), machines.group.max(initial=0), "i4")),
+        indptr=np.append(machines.indptr, machines.indptr[-1] + np.cumsum(is_plane)),
+        index=np.append(machines.index, np.arange(s, s + len(planes), dtype="i4")),
+        coef=np.append(machines.coef, np.ones(len(planes))),
+        rho=np.append(machines.rho, rho),
+        **{name: np.append(getattr(machines, name), np.full(total, np.nan)) for name in ("a", "b")},
+        orientation=np.append(machines.orientation, np.ones(total, "i1")),
+        provenances=machines.provenances + (Provenance(),) * total,
+        forest=forest,
+    )
+    return joined, dict(zip(nodes, map(range, ends, ends[1:])))
 
 
 def _joined(parts, dtype):

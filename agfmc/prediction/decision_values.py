@@ -52,7 +52,7 @@ class MachineValues:
         self.features = configuration.features
         self.open_ended = open_ended
         self._normalisation = configuration.normalisation
-        self.takes_missing = isinstance(model, FunctionModel) or model.forest is not None
+        self.takes_missing = configuration.takes_missing
         # planes in many features: points may come as `SparsePoints`, and better do
         plain = self._normalisation is None and not configuration.node_classifiers
         functions = isinstance(model, FunctionModel)

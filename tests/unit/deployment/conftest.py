@@ -40,6 +40,9 @@ DECODERS = (
 )
 
 
+_NODE_CODES = {"logistic": "L", "boosted": "T"}
+
+
 def random_code(rng, k, strict):
     """Rows of a code in which all classes occur, with both sides in each row."""
     while True:
@@ -62,8 +65,8 @@ def code_of(rng, kind, k):
 
 def node(rng, kind, parts):
     """The text of a node over its parts."""
-    if kind == "logistic":
-        return f"n{rng.integers(1e9)} L {{{' '.join(parts)}}}"
+    if kind in _NODE_CODES:
+        return f"n{rng.integers(1e9)} {_NODE_CODES[kind]} {{{' '.join(parts)}}}"
     if kind == "tree":
         while len(parts) > 1:
             at = int(rng.integers(len(parts) - 1))
@@ -109,6 +112,15 @@ def random_kernel(rng):
     return Kernel(kind, **{name: values[name] for name in KERNELS[kind].parameters})
 
 
+def random_node(rng, direct, branches, d):
+    """A multi-class node of code L or T."""
+    if direct.learner_letter == "L":
+        weights = rng.normal(size=(branches, d + 1))
+        return NodeModel("L", direct.name, branches, weights=weights)
+    forest = Forest.concatenate([random_forest(rng, d) for _ in range(branches)])
+    return NodeModel("T", direct.name, branches, forest=forest)
+
+
 def random_member(rng, labels, features, structures, mix):
     """A configuration without a calibration."""
     k = len(labels)
@@ -116,7 +128,8 @@ def random_member(rng, labels, features, structures, mix):
     order = [str(label) for label in rng.permutation(labels)]
     if kind == "nested":
         cut = int(rng.integers(1, k)) if k > 2 else 1
-        inner = str(rng.choice(["pairs", "tree", "logistic", "zeros"])) if mix else "tree"
+        inners = ["pairs", "tree", "logistic", "zeros", "boosted"]
+        inner = str(rng.choice(inners)) if mix else "tree"
         parts = order[:cut] + ([node(rng, inner, order[cut:])] if k - cut > 1 else order[cut:])
         kind, order = str(rng.choice(["pairs", "rest", "zeros", "tree"])), parts
     tree = parse(node(rng, kind, order) if len(order) > 1 else order[0])
@@ -155,12 +168,7 @@ def random_member(rng, labels, features, structures, mix):
             )
         )
     nodes = {
-        number: NodeModel(
-            "L",
-            one.name,
-            len(tree.nodes[number].children),
-            weights=rng.normal(size=(len(tree.nodes[number].children), d + 1)),
-        )
+        number: random_node(rng, one, len(tree.nodes[number].children), d)
         for number, one in tree.directs.items()
     }
     machines = collate(models, tree.sides(), tree.classes, list(nodes.values()))
@@ -218,11 +226,12 @@ def random_steps():
         rng = np.random.default_rng(seed)
         labels = rng.choice(20, int(rng.integers(2, 7)), replace=False).tolist()
         features = int(rng.integers(1, 6))
-        structures = ["pairs", "rest", "zeros", "strict", "ordered", "tree", "nested", "logistic"]
+        plain = ["pairs", "rest", "zeros", "strict", "ordered", "tree"]
+        structures = [*plain, "nested", "logistic", "boosted"]
         members = [random_member(rng, labels, features, structures, True)]
         if seed % 4 == 3:
             members += [
-                random_member(rng, labels, features, structures[:6], False)
+                random_member(rng, labels, features, plain, False)
                 for _ in range(int(rng.integers(1, 3)))
             ]
         members = [one for one in members if not one.node_classifiers] or members[:1]
@@ -246,7 +255,7 @@ def random_steps():
     def points(steps, n, seed=0):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(n, len(steps.inputs))) * rng.choice((1, 1, 1, 5), (n, 1))
-        if steps.takes_missing and not steps.kernel_sums:
+        if steps.takes_missing:
             x[rng.random(x.shape) < 0.1] = np.nan
         return x[takes_sure_logarithms(steps, x)]
 
@@ -267,7 +276,7 @@ def takes_sure_logarithms(steps, x):
         plain = Classifier(configuration, replace(decoding, calibrated=False))
     parts = [plain.probabilities(x)] + (plain.by_member(x) if len(steps.members) > 1 else [])
     sure = ~np.any([(p > 0) & (p < 1e-12) for p in parts], axis=(0, 2))
-    if len(steps.rho):
-        _, r = plain.values(range(len(steps.rho)), plain.values.prepared(x))
+    if plain.values.count:
+        _, r = plain.values(range(plain.values.count), plain.values.prepared(x))
         sure &= (np.abs(r) < 1 - 1e-12).all(axis=1)
     return sure

@@ -17,14 +17,13 @@ from agfmc.kernels.values import PreparedKernel
 from agfmc.models.configuration import Configuration, ModelFiles
 
 
-def branches(rule, z, f, r):
+def branches(rule, f, r):
     """Probabilities (n, c) by one rule."""
     if isinstance(rule, LinearRule):
         v = {
             "r": r,
             "signs": np.sign(r),
             "f": f,
-            "points": z,
             "log-odds": 2 * np.arctanh(np.clip(r, -np.tanh(15), np.tanh(15))),
         }[rule.takes]
         p = v @ rule.matrix.T + rule.offset
@@ -78,7 +77,7 @@ def evaluate(steps, x):
         reached = {k + some.start: np.ones(len(x))}
         for number, node in enumerate(steps.nodes[some], k + some.start):
             of = node.classifiers
-            p = branches(node.rule, z, f[:, of], r[:, of])
+            p = branches(node.rule, f[:, of], r[:, of])
             reached.update(zip(node.branches, (p * reached[number][:, None]).T))
         parts.append(np.stack([reached[j] for j in range(k)], axis=1))
     weights = np.array([weight for _, weight in steps.members])
