@@ -1,8 +1,9 @@
 """Why a point is answered as it is: the contributions of columns to the margin over the next class.
 
-The margin of class a over class b is the mean of the decision values f of the binary classifiers
-that separate them, turned so that a positive one speaks for a; in an ensemble, the mean over its
-members by their weights.  It is compared with that of a reference point.  For kernels that are
+The margin of class a over class b is the mean of the decision values f of the classifiers that
+separate them, turned so that a positive one speaks for a; that of a multi-class node of code L or T
+is the difference of the scores of both branches.  In an ensemble it is the mean over its members by
+their weights.  It is compared with that of a reference point.  For kernels that are
 products over the features, K(x, s) = prod_j k_j(x_j, s_j), as the Gaussian and the Laplacian, the
 Shapley values of the columns are exact: with f = sum_i c_i prod_j k_ij and b_ij = k_j(z_j, s_ij) of
 the reference z
@@ -32,6 +33,7 @@ from ..data.types import Dataset
 from ..executors.threads import run_tasks
 from ..kernels.machine import Machine
 from ..models.configuration import Configuration
+from ..models.merge import with_scores
 from .classifier import Classifier
 from .decision_values import MachineValues
 from .importance import data_columns, probability_classifier
@@ -80,7 +82,7 @@ def explain(
     Parameters
     ----------
     configuration : Configuration
-        The trained configuration, of binary classifiers.
+        The trained configuration, of binary classifiers and nodes of code L and T.
     x : array of shape (n, d), or Dataset
         The points.
     answer : array of shape (n,), default=None
@@ -99,7 +101,7 @@ def explain(
     Raises
     ------
     UsageError
-        If classes are not told apart by binary classifiers, or no reference is known.
+        If a classifier has no decision values, or no reference is known.
     DataError
         If points have the wrong number of features, or give no decision value.
     """
@@ -134,7 +136,7 @@ class Explainer:
     where it is None, or does not give the probabilities of all classes. `reference` (d,) is the
     point to compare with, None for the mean of the training data that the normalisation has or,
     without one, of the support vectors. Raises `UsageError` where there is neither, and for
-    configurations whose classes are not separated by binary classifiers in memory.
+    classifiers that are programs, objects in memory or neighbours.
     """
 
     def __init__(
@@ -144,14 +146,22 @@ class Explainer:
         reference: np.ndarray | None = None,
     ):
         self._arguments = configuration, classifier, reference
-        model = configuration.machines
+        machines = configuration.machines
         tree = configuration.tree
-        if not isinstance(model, MergedModel) or configuration.node_classifiers:
+        if not isinstance(machines, MergedModel):
             raise UsageError(
                 "contributions of columns are computed from the decision values of "
-                "binary classifiers: expected support vector machines, least squares "
-                "on landmarks, or boosted trees"
+                "classifiers, which programs and objects in memory do not show: expected support "
+                "vector machines, least squares on landmarks, or boosted trees"
             )
+        model, scores = with_scores(machines, configuration.node_classifiers)
+        for number, direct in tree.directs.items():
+            if number not in scores:
+                raise UsageError(
+                    "contributions of columns are computed from decision values, and a classifier "
+                    f"of code {direct.learner_letter} has no decision values: train with "
+                    "support vector machines, boosted trees, or a node of code L or T"
+                )
         if classifier is not None and classifier.gives_all_probabilities:
             self.classifier = classifier
         else:
@@ -159,13 +169,13 @@ class Explainer:
         self._normalisation = configuration.normalisation
         self._model = model
         self._prepared = MachineValues(
-            replace(configuration, machines=replace(model, any_width=False))
+            replace(configuration, machines=replace(machines, any_width=False))
         ).prepared  # of the width of the support vectors
         if reference is None:
             if self._normalisation is not None:
                 reference = self._normalisation.parts[0].mean
-            elif len(model.sv):
-                reference = model.sv.mean(axis=0)
+            elif len(machines.sv):
+                reference = machines.sv.mean(axis=0)
             else:
                 raise UsageError(
                     "contributions of columns are relative to the mean of the data, "
@@ -181,6 +191,15 @@ class Explainer:
         ends = np.cumsum([0, *(len(node.rows) for node in tree.nodes)]).tolist()
         self._members = [range(ends[part.start], ends[part.stop]) for part in tree.parts]  # rows
         self._sides = tree.sides()
+        branches = tree.branch_labels()
+        score_of = {  # of each label below the node
+            number: {label: at for side, at in zip(branches[number], numbers) for label in side}
+            for number, numbers in scores.items()
+        }
+        self._scores = [
+            [score_of[number] for number in score_of if part.start <= number < part.stop]
+            for part in tree.parts
+        ]
         self._shares = tree.weights
         self._features = self._normalised_features()
         self.exact = (
@@ -232,7 +251,7 @@ class Explainer:
     def _weights(self, answer, other):
         """The weights (m,) of decision values, signs of the models, in a margin of two labels."""
         weights = np.zeros(self._model.count)
-        for member, share in zip(self._members, self._shares):
+        for member, nodes, share in zip(self._members, self._scores, self._shares):
             sides = {
                 row: (answer in right) - (other in right)
                 for row in member
@@ -240,8 +259,13 @@ class Explainer:
                 if {answer, other} <= {*left, *right}
             }
             parting = {row: side for row, side in sides.items() if side}
+            pairs = [[score.get(answer), score.get(other)] for score in nodes]
+            pairs = [pair for pair in pairs if None not in pair and pair[0] != pair[1]]
+            share /= max(1, len(parting) + len(pairs))
             for row, side in parting.items():
-                weights[row] = share * side * self._model.orientation[row] / len(parting)
+                weights[row] = share * side * self._model.orientation[row]
+            for pair in pairs:
+                weights[pair] = share, -share
         return weights
 
     def _margin(self, x, weights, used):

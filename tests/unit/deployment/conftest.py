@@ -40,9 +40,6 @@ DECODERS = (
 )
 
 
-_NODE_CODES = {"logistic": "L", "boosted": "T"}
-
-
 def random_code(rng, k, strict):
     """Rows of a code in which all classes occur, with both sides in each row."""
     while True:
@@ -65,8 +62,9 @@ def code_of(rng, kind, k):
 
 def node(rng, kind, parts):
     """The text of a node over its parts."""
-    if kind in _NODE_CODES:
-        return f"n{rng.integers(1e9)} {_NODE_CODES[kind]} {{{' '.join(parts)}}}"
+    if kind == "direct":
+        number = rng.integers(1e9)
+        return f"n{number} {'LT'[number % 2]} {{{' '.join(parts)}}}"
     if kind == "tree":
         while len(parts) > 1:
             at = int(rng.integers(len(parts) - 1))
@@ -114,10 +112,11 @@ def random_kernel(rng):
 
 def random_node(rng, direct, branches, d):
     """A multi-class node of code L or T."""
+    weights = rng.normal(size=(branches, d + 1))
     if direct.learner_letter == "L":
-        weights = rng.normal(size=(branches, d + 1))
         return NodeModel("L", direct.name, branches, weights=weights)
-    forest = Forest.concatenate([random_forest(rng, d) for _ in range(branches)])
+    draw = np.random.default_rng(int(1e9 * abs(weights[0, 0])))
+    forest = Forest.concatenate([random_forest(draw, d) for _ in range(branches)])
     return NodeModel("T", direct.name, branches, forest=forest)
 
 
@@ -128,8 +127,7 @@ def random_member(rng, labels, features, structures, mix):
     order = [str(label) for label in rng.permutation(labels)]
     if kind == "nested":
         cut = int(rng.integers(1, k)) if k > 2 else 1
-        inners = ["pairs", "tree", "logistic", "zeros", "boosted"]
-        inner = str(rng.choice(inners)) if mix else "tree"
+        inner = str(rng.choice(["pairs", "tree", "direct", "zeros"])) if mix else "tree"
         parts = order[:cut] + ([node(rng, inner, order[cut:])] if k - cut > 1 else order[cut:])
         kind, order = str(rng.choice(["pairs", "rest", "zeros", "tree"])), parts
     tree = parse(node(rng, kind, order) if len(order) > 1 else order[0])
@@ -226,12 +224,11 @@ def random_steps():
         rng = np.random.default_rng(seed)
         labels = rng.choice(20, int(rng.integers(2, 7)), replace=False).tolist()
         features = int(rng.integers(1, 6))
-        plain = ["pairs", "rest", "zeros", "strict", "ordered", "tree"]
-        structures = [*plain, "nested", "logistic", "boosted"]
+        structures = ["pairs", "rest", "zeros", "strict", "ordered", "tree", "nested", "direct"]
         members = [random_member(rng, labels, features, structures, True)]
         if seed % 4 == 3:
             members += [
-                random_member(rng, labels, features, plain, False)
+                random_member(rng, labels, features, structures[:6], False)
                 for _ in range(int(rng.integers(1, 3)))
             ]
         members = [one for one in members if not one.node_classifiers] or members[:1]

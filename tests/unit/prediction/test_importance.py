@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import agfmc
+from agfmc.control.parse import parse
 from agfmc.core.errors import DataError, UsageError
 from agfmc.data.types import Dataset
+from agfmc.models.join import join
 from agfmc.prediction.contributions import Explainer
 from agfmc.prediction.importance import column_effect, data_columns, probability_classifier
 from agfmc.report import chart_importance
@@ -101,6 +103,8 @@ def by_subsets(explainer, x, answer, other):
         ("one-vs-rest", "learner=nystrom -m 20"),
         ("ensemble", "-c 2"),
         ("one-vs-one", "-t 0"),
+        (parse('"" L {0 1 2}'), ""),
+        (parse('"-t laplacian" {"" L {0 1} 2}'), ""),
     ],
 )
 def test_shapley_values_are_those_of_all_subsets(data, control, options):
@@ -116,6 +120,39 @@ def test_shapley_values_are_those_of_all_subsets(data, control, options):
     for row in (0, 7):
         expected = by_subsets(explainer, data.x[200 + row], result.answer[row], result.other[row])
         assert result.contributions[row] == pytest.approx(expected, abs=1e-9)
+
+
+def test_scores_of_boosted_nodes_are_explained(data):
+    pytest.importorskip("lightgbm")
+    node = parse('"-n 20" T {0 1 2}')
+    options = {"normalise": True, "calibration": 0}
+    boosted = agfmc.train(node, data.x[:120], data.y[:120], **options)
+    x = data.x[200:206]
+    result = agfmc.explain(boosted, x)
+    assert not result.exact
+    log_p = np.log(agfmc.Classifier(boosted).probabilities(x))
+    rows = np.arange(6)
+    assert result.margin == pytest.approx(log_p[rows, result.answer] - log_p[rows, result.other])
+    without = x.copy()
+    without[:, 1] = boosted.normalisation.mean[1]
+    log_q = np.log(agfmc.Classifier(boosted).probabilities(without))
+    assert result.contributions[:, 1] == pytest.approx(
+        result.margin - (log_q[rows, result.answer] - log_q[rows, result.other])
+    )
+    # a member beside it has its share of margins and contributions
+    pairs = agfmc.train("one-vs-one", data.x[:120], data.y[:120], **options)
+    both = agfmc.explain(join([boosted, pairs]), x, result.answer)
+    alone = [agfmc.explain(one, x, result.answer) for one in (boosted, pairs)]
+    same = (both.other == alone[0].other) & (both.other == alone[1].other)
+    assert same.any()
+    mean = (alone[0].margin + alone[1].margin) / 2
+    assert both.margin[same] == pytest.approx(mean[same])
+
+
+def test_neighbours_cannot_be_explained(data):
+    near = agfmc.train(parse('"" K {0 1 2}'), data.x[:60], data.y[:60], normalise=True)
+    with pytest.raises(UsageError, match="code K has no decision values.*code L or T"):
+        Explainer(near)
 
 
 def test_other_classifiers_have_what_the_margin_loses(data):
