@@ -459,7 +459,7 @@ def _classify(request):
             )
     if done.stops.warning():
         warn_user(done.stops.warning())
-    _report(classifier, done)
+    _report(configuration, classifier, done)
     if explainer is not None and not explainer.exact:
         report(
             "contributions are what the margin loses when a column has its mean (occlusion), "
@@ -770,7 +770,7 @@ def _report_margins(configuration):
         )
 
 
-def _report(classifier, done):
+def _report(configuration, classifier, done):
     from ..kernels.machine import KernelCounter
     from ..models.description import describe_members
 
@@ -808,6 +808,6 @@ def _report(classifier, done):
             "evaluations per point"
         )
         for number, member in enumerate(
-            describe_members(classifier.tree, model) if classifier.tree.is_ensemble else (), 1
+            describe_members(configuration) if configuration.tree.is_ensemble else (), 1
         ):
             report(f"member {number}: {member_text(member)}")

@@ -72,13 +72,21 @@ def spread(summary: dict | None) -> str:
     return "±".join(f"{value:.4f}".removeprefix("0") for value in parts)
 
 
+def member_kind(member: dict) -> str:
+    """What a member is, of a dictionary of `models.description.describe_members`."""
+    if member["binary_models"]:
+        return f"{member['configuration']} of {member['binary_models']}"
+    return member["configuration"]
+
+
 def member_text(member: dict) -> str:
     """A dictionary of `models.description.describe_members` in words."""
-    return (
-        f"{member['configuration']} of {member['binary_models']}, weight "
-        f"{member['weight']:.3g}, for each point {member['kernel_values']} kernel values"
-        + (f" and {member['trees']} boosted trees" if member["trees"] else "")
-    )
+    costs = []
+    if member["kernel_values"] or not member["trees"]:
+        costs.append(f"{member['kernel_values']} kernel values")
+    if member["trees"]:
+        costs.append(f"{member['trees']} boosted trees")
+    return f"{member_kind(member)}, weight {member['weight']:.3g}, for each point {' and '.join(costs)}"
 
 
 def numeral(word, whole=False):

@@ -449,8 +449,8 @@ class ExternalClassifier:
     place: Place
     predictor: Predictor | None = None
 
-    code, points, samples = "G", None, None
-    features = None
+    code = "G"
+    points = weights = forest = samples = features = None
     provenance = Provenance()
 
     def run_by(self, decoding):

@@ -185,7 +185,7 @@ def _check_normalisation(configuration, fail):
             for kernel in model.kernels
         )
         or len(parts) > 1
-        and configuration.node_classifiers
+        and any(node.points is not None for node in configuration.node_classifiers.values())
     ):
         raise fail("a classifier does not have the columns of one normalisation")
 
@@ -204,7 +204,8 @@ def _check_node_classifier(model, features, fail):
         raise fail("a multi-class node has the wrong size")
     if model.forest is not None:
         model.forest.check(fail)
-        if len(model.forest.starts) != model.branches + 1:
+        trees = np.diff(model.forest.starts)
+        if len(trees) != model.branches or not trees.all():
             raise fail("the trees of a multi-class node are invalid")
         return
     if model.points is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..calibration.types import Calibration
 from ..core.errors import ModelError
+from ..core.forest import Forest
 from ..core.models import FunctionModel, MergedModel
 from ..core.provenance import Provenance
 from ..data.normalisation import JoinedNormalisation, Normalisation
@@ -89,10 +90,17 @@ class Configuration:
     @property
     def takes_missing(self) -> bool:
         """Whether it may have classifiers that take missing values, NaN: functions and trees."""
-        return isinstance(self.machines, FunctionModel) or any(
-            getattr(part, "forest", None) is not None
-            for part in (self.machines, *self.node_classifiers.values())
-        )
+        has_trees = getattr(self.machines, "forest", None) is not None or bool(self.node_forests)
+        return has_trees or isinstance(self.machines, FunctionModel)
+
+    @property
+    def node_forests(self) -> dict[int, Forest]:
+        """The trees of the nodes of code T, by the number of the node."""
+        return {
+            number: node.forest
+            for number, node in self.node_classifiers.items()
+            if node.forest is not None
+        }
 
     @property
     def provenances(self) -> list[Provenance]:
@@ -147,9 +155,8 @@ class Configuration:
             for node in self.node_classifiers.values()
             for name in ("weights", "points", "y", "k")
         ]
-        for node in self.node_classifiers.values():
-            if getattr(node, "forest", None) is not None:
-                arrays += [node.forest.feature, node.forest.value]
+        for node_forest in self.node_forests.values():
+            arrays += [node_forest.feature, node_forest.value]
         for array in arrays:
             if array is not None:
                 digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())

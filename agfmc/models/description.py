@@ -11,7 +11,6 @@ from ..control.build import rename, rename_directs, with_heading
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..core.errors import ModelError
-from ..core.models import MergedModel
 from ..core.provenance import Provenance
 from ..data.normalisation import Normalisation
 from ..files.codec import encode
@@ -26,6 +25,10 @@ def describe(configuration: Configuration) -> dict:
     tree = configuration.tree
     normalisation = configuration.normalisation
     forest = model.forest
+    node_forests = configuration.node_forests
+    forests = [*node_forests.values()]
+    if forest is not None:
+        forests.append(forest)
     if normalisation is None:
         features = model.sv.shape[1]
     else:
@@ -40,7 +43,7 @@ def describe(configuration: Configuration) -> dict:
         "configuration": tree.kind,
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
-        "members": describe_members(tree, model) if tree.is_ensemble else None,
+        "members": describe_members(configuration) if tree.is_ensemble else None,
         "levels": 1 + max(node.depth for node in tree.nodes),
         "binary_models": [
             {
@@ -76,6 +79,7 @@ def describe(configuration: Configuration) -> dict:
                 "kind": direct.learner.title,
                 "options": direct.options,
                 "branches": list(map(list, tree.branch_labels()[number])),
+                **_trees([node_forests[number]] if number in node_forests else []),
                 "made_by": configuration.node_classifiers[number].provenance.to_record(),
             }
             for number, direct in tree.directs.items()
@@ -86,20 +90,28 @@ def describe(configuration: Configuration) -> dict:
         "normalised": normalisation is not None,
         "support_vectors": len(model.sv),
         "coefficients": int(model.indptr[-1]),
-        **(
-            {}
-            if forest is None
-            else {"trees": len(forest.roots), "comparisons": int(forest.comparisons.sum())}
-        ),
+        **_trees(forests),
         "written_by": configuration.made_by,
         "calibration": _calibration(configuration.calibration),
         "recipe": None if configuration.recipe is None else describe_recipe(configuration.recipe),
     }
 
 
-def describe_members(tree: Tree, model: MergedModel) -> list[dict]:
+def _trees(forests):
+    """The numbers of trees and of comparisons in forests, {} where there are none."""
+    if not forests:
+        return {}
+    return {
+        "trees": sum(len(forest.roots) for forest in forests),
+        "comparisons": sum(int(forest.comparisons.sum()) for forest in forests),
+    }
+
+
+def describe_members(configuration: Configuration) -> list[dict]:
     """A dictionary of plain values for each member of an ensemble: what it is, its weight in the
     average, and the kernel values and trees that are computed for a point."""
+    tree = configuration.tree
+    model = configuration.machines
     ends = np.cumsum([0, *(len(member.rows) for member in tree.members)])
     rows = np.arange(model.count)
     queried = (rows >= ends[:-1, None]) & (rows < ends[1:, None])
@@ -108,6 +120,8 @@ def describe_members(tree: Tree, model: MergedModel) -> list[dict]:
     else:
         kernels = np.zeros(len(queried), int)
     trees = np.diff((model.forest.starts if model.forest else np.zeros_like(model.indptr))[ends])
+    for number, forest in configuration.node_forests.items():
+        trees[np.searchsorted(tree.roots, number, side="right") - 1] += len(forest.roots)
     return [
         {
             "configuration": member.kind,

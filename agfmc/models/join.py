@@ -22,8 +22,8 @@ def join(configurations: Sequence[Configuration]) -> Configuration:
     Each sees the points through its own normalisation, and has the same weight, which the members
     of an ensemble share, as in `control.build.joined`.  Binary models get the number of their
     configuration where names meet.  Raises `ControlError` for other classes or names, `ModelError`
-    for other features or recipes, for some points that are not normalised, and for multi-class
-    nodes where normalisations differ.
+    for other features or recipes, for some points that are not normalised, and for neighbours
+    (code K) where normalisations differ.
     """
     first = configurations[0]
     counts = Counter(name for one in configurations for name in {row.text for row in one.tree.rows})
@@ -106,11 +106,6 @@ def join_members(members: Sequence[Configuration], weights: str | None) -> Confi
     tree = joined([one.tree for one in members])
     if tree.is_ensemble:
         tree = with_heading(tree, "weights", weights)
-    nodes = {}
-    start = 0
-    for one in members:
-        nodes |= {start + number: node for number, node in one.node_classifiers.items()}
-        start += len(one.tree.nodes)
     first = members[0]
     if isinstance(first.machines, FunctionModel):
         parts = [one.machines for one in members]
@@ -126,13 +121,12 @@ def join_members(members: Sequence[Configuration], weights: str | None) -> Confi
             },
         )
         return replace(first, tree=tree, machines=machines)
-    machines, normalisation = _joined_machines(members)
-    if nodes and isinstance(normalisation, JoinedNormalisation):
-        raise ModelError(
-            "a classifier of code "
-            f"{next(iter(tree.directs.values())).learner_letter} can be a member only "
-            "where all members have the same normalisation"
-        )
+    machines, placed_nodes, normalisation = _joined_machines(members)
+    nodes = {}
+    start = 0
+    for one, placed in zip(members, placed_nodes):
+        nodes |= {start + number: node for number, node in placed.items()}
+        start += len(one.tree.nodes)
     return replace(
         first,
         tree=tree,
@@ -175,10 +169,44 @@ def _used(member):
         parts = member.normalisation.parts
     columns = spans(member.normalisation, width)
     seen = {machines.kernels[kernel].columns for kernel in set(machines.kernel_of.tolist())}
+    of_nodes = [_node_columns(node) for node in member.node_classifiers.values()]
+    seen |= {
+        span
+        for span in columns
+        if any(((used >= span[0]) & (used < span[1])).any() for used in of_nodes)
+    }
     chosen = [pair for pair in zip(parts, columns) if seen & {None, pair[1]}]
-    if len(parts) > 1:
+    if len(parts) > 1 and chosen:
         return chosen
     return list(zip(parts, columns))
+
+
+def _node_columns(node):
+    """The features that a node of code L or T looks at."""
+    if node.forest is not None:
+        return np.unique(node.forest.feature[node.forest.feature >= 0])
+    if node.weights is not None:
+        return np.flatnonzero(node.weights[:, :-1].any(axis=0))
+    return np.empty(0, dtype=int)
+
+
+def _placed_node(node, column, width):
+    """A `NodeModel` for points in which feature i of these is number column[i] of `width`."""
+    if np.array_equal(column, np.arange(width)):
+        return node
+    if node.forest is not None:
+        return replace(node, forest=node.forest.with_features(column, width))
+    if node.weights is None:
+        raise ModelError(
+            f"a classifier of code {node.code} can be a member only where all members have the "
+            "same normalisation",
+            file=node.name,
+        )
+    used = _node_columns(node)
+    weights = np.zeros((node.branches, width + 1))
+    weights[:, column[used]] = node.weights[:, used]
+    weights[:, -1] = node.weights[:, -1]
+    return replace(node, weights=weights)
 
 
 def _joined_machines(members):
@@ -199,23 +227,26 @@ def _joined_machines(members):
     placed = dict(zip(known, spans(normalisation, features)))
     width = list(placed.values())[-1][1]
     refuse_huge(sum(len(one.machines.sv) for one in members), width, members[0].tree.source)
-    made = [
-        _placed(
-            one.machines,
-            {span: placed[part and part.digest()] for part, span in pairs},
-            width,
-            len(known) > 1,
+    made = []
+    nodes = []
+    for one, pairs in zip(members, used):
+        columns = {span: placed[part and part.digest()] for part, span in pairs}
+        machines, column = _placed(one.machines, columns, width, len(known) > 1)
+        made.append(machines)
+        nodes.append(
+            {
+                number: _placed_node(node, column, width)
+                for number, node in one.node_classifiers.items()
+            }
         )
-        for one, pairs in zip(members, used)
-    ]
     if len(known) == 1 and normalisation and normalisation.is_identity:
         normalisation = None  # so that missing values may reach trees
-    return _concatenated(made), normalisation
+    return _concatenated(made), nodes, normalisation
 
 
 def _placed(machines, columns, width, several):
     """A `MergedModel` whose columns {(start, stop): (start, stop)} stand elsewhere among `width`,
-    with the support vectors that its classifiers use.
+    with the support vectors that its classifiers use, and where each of its columns stands.
     """
     column = np.zeros(machines.sv.shape[1], dtype=np.int64)
     used, index = np.unique(machines.index, return_inverse=True)
@@ -231,7 +262,7 @@ def _placed(machines, columns, width, several):
         )
         for kernel in machines.kernels
     )
-    return replace(
+    placed = replace(
         machines,
         kernels=kernels,
         sv=sv,
@@ -240,6 +271,7 @@ def _placed(machines, columns, width, several):
         any_width=machines.any_width and not several,
         forest=machines.forest and machines.forest.with_features(column, width),
     )
+    return placed, column
 
 
 def _concatenated(models):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..core.kernels import KERNELS
 from ..core.provenance import settings_text
-from ..core.text import listed, member_text
+from ..core.text import listed, member_kind, member_text
 from .blocks import Block, code, facts, table, text, without_empty
 from .classes import Classes
 from .content import Column, DataTable, TableRow
@@ -66,11 +66,14 @@ def model_facts(info: Mapping, recipe: Sequence[tuple] = ()) -> list[tuple[str, 
         f"{one['label']} {one['name']}" if "name" in one else str(one["label"])
         for one in info["classes"]
     ]
+    directs = info["direct_classifiers"]
+    sizes = []
+    if models or not directs:
+        sizes.append(f"{len(models)} binary models")
     pairs = [
         (
             "configuration",
-            f"{info['configuration']}, {len(models)} binary models, "
-            f"{plural(info['levels'], 'level')}",
+            ", ".join([info["configuration"], *sizes, plural(info["levels"], "level")]),
         ),
         ("classes", f"{len(classes)}: {', '.join(classes)}"),
         *_member_facts(info["members"], models),
@@ -90,7 +93,7 @@ def model_facts(info: Mapping, recipe: Sequence[tuple] = ()) -> list[tuple[str, 
     if info.get("trees"):
         costs = f"a point costs {info['comparisons']} comparisons at most"
         pairs.append(("trees", f"{info['trees']}, of which {costs}"))
-    if info["support_vectors"] or not info.get("trees"):
+    if info["support_vectors"] or models and not info.get("trees"):
         stored = f"{info['support_vectors']} stored, {info['coefficients']} coefficients"
         pairs.append(("support vectors", f"{stored} in the binary models together"))
         for kernel in info["kernels"]:
@@ -99,9 +102,10 @@ def model_facts(info: Mapping, recipe: Sequence[tuple] = ()) -> list[tuple[str, 
             pairs.append(("kernel", " ".join(words)))
     programs = [f"{program} {version}" for program, version in sorted(info["written_by"].items())]
     pairs += [("written by", ", ".join(programs)), *_calibration_facts(info["calibration"])]
-    settings = Counter(settings_text(model["made_by"]) or "unknown" for model in models)
+    trained = [*models, *directs]
+    settings = Counter(settings_text(model["made_by"]) or "unknown" for model in trained)
     for words, times in settings.items():
-        which = "all" if times == len(models) else f"{times} models"
+        which = "all" if times == len(trained) else f"{times} models"
         pairs.append(("trained by", f"{which}: {words}"))
     return [(name, value) for name, value in pairs if value]
 
@@ -113,12 +117,12 @@ def _sums_text(sums):
 def _member_facts(members, models):
     if members is None:
         return
-    kinds = Counter((one["configuration"], one["binary_models"]) for one in members)
-    words = [
-        f"{times} x {kind} of {rows}" if times > 1 else f"{kind} of {rows}"
-        for (kind, rows), times in kinds.items()
-    ]
-    yield "members", f"{len(members)}: {', '.join(words)} binary models"
+    kinds = Counter(member_kind(one) for one in members)
+    words = [f"{times} x {kind}" if times > 1 else kind for kind, times in kinds.items()]
+    sizes = f"{len(members)}: {', '.join(words)}"
+    if models:
+        sizes += " binary models"
+    yield "members", sizes
     weights = [one["weight"] for one in members]
     equal = len(set(weights)) == 1
     yield "weights", "equal" if equal else listed([f"{weight:.4g}" for weight in weights])
@@ -154,7 +158,10 @@ def _calibration_facts(calibration):
 
 def _direct(direct):
     sides = " / ".join(map(listed, direct["branches"]))
-    return f'{direct["kind"]}, "{direct["options"]}", classes {sides}'
+    words = f'{direct["kind"]}, "{direct["options"]}", classes {sides}'
+    if "trees" in direct:
+        words += f", {direct['trees']} trees of {direct['comparisons']} comparisons at most"
+    return words
 
 
 def classifier_table(

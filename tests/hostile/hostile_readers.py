@@ -45,10 +45,12 @@ from agfmc.data import (
 )
 from agfmc.models import control_files, libagf, libsvm as libsvm_model
 from agfmc.learners import logistic as logistic_model
+from agfmc.learners import trees as boosted_model
 from agfmc.tables import reading as table, recipe_file
 from agfmc.files import codec, opening
 from agfmc.models.checks import check_configuration
-from agfmc.core.models import BinaryModel, Kernel
+from agfmc.core.forest import Forest
+from agfmc.core.models import BinaryModel, Kernel, NodeModel
 from agfmc.data.types import InputFormat
 from agfmc.core.provenance import Provenance
 
@@ -224,6 +226,14 @@ def reread(read, text):
 def logistic(model, raw):
     assert model.weights.ndim == 2 and model.weights.shape[0] >= 2 and model.weights.shape[1] >= 2
     all_finite(model.weights, model.ridge)
+
+
+def boosted_node(model, raw):
+    model.forest.check(AssertionError)
+    assert len(model.forest.starts) == model.branches + 1 >= 3
+    all_finite(model.forest.value)
+    if model.held_out is not None:
+        all_finite(model.held_out)
 
 
 def probabilities(found, raw):
@@ -768,6 +778,24 @@ def found(name):
     return tuple(path.read_bytes() for path in sorted(folder.glob("*"))) + tuple(LONG.get(name, ()))
 
 
+def _boosted_node():
+    """The text of a model of code T of two scores, each a tree of two leaves."""
+    forest = Forest(
+        2,
+        np.array([0, 1, 2]),
+        np.array([0, 3], "<i4"),
+        np.array([0, -1, -1, 1, -1, -1], "<i4"),
+        np.array([0.5, -1.0, 2.0, 1e-300, 0.25, -0.25]),
+        np.array([1, 1, 2, 4, 4, 5], "<i4"),
+        np.array([2, 1, 2, 5, 4, 5], "<i4"),
+        np.array([True, *[False] * 5]),
+    )
+    held_out = np.array([[0.5, -0.5], [1.0, 2.0]], "<f4")
+    made = Provenance("lightgbm", options="-b 3", samples=(1, 1))
+    node = NodeModel("T", "m", 2, made, forest=forest, held_out=held_out)
+    return boosted_model.format_boosted_node(node)
+
+
 @functools.lru_cache(None)
 def readers():
     """The table, by name."""
@@ -775,6 +803,7 @@ def readers():
     held = (libsvm_model.format_svm_model(_binary(), held_out=X[:, 0]).encode(),)
     weights = logistic_model.LogisticModel(X[:2], 0.5, 40, Provenance("logistic", options="-r 0.5"))
     logistics = (logistic_model.format_logistic_model(weights).encode(),)
+    boosted = (_boosted_node().encode(),)
     rows = [
         (
             "control",
@@ -1069,6 +1098,14 @@ def readers():
             True,
             logistic,
             ["learners.logistic.read_logistic_model"],
+        ),
+        (
+            "boosted node",
+            boosted_model.read_boosted_node,
+            boosted,
+            True,
+            boosted_node,
+            ["learners.trees.read_boosted_node", "learners.forest_text.read_forest"],
         ),
         (
             "ascii model",

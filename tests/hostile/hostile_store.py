@@ -57,6 +57,7 @@ CONTROLS = {
     "K": 'a K "-k 2" { 0 1 2 }\n',
     "L": 'a L "" { 0 1 2 }\n',
     "mixed": 'a { b K "-k 2" { 0 1 2 } c L "-r 2" { 3 4 } }\n',
+    "T": 'a T "-b 2" { 0 1 2 }\n',
 }
 
 RECIPE = TableRecipe(
@@ -164,6 +165,14 @@ def _model(tree, rng):
                 k=2,
                 points=rng.normal(size=(5, d)).astype(np.float32),
                 y=np.arange(5, dtype=np.int32) % c,
+            )
+        elif node.learner_letter == "T":
+            direct[number] = NodeModel(
+                "T",
+                node.name,
+                c,
+                Provenance(options="-b 3", samples=(3, 4, 5)),
+                forest=forest(d, c),
             )
         else:
             direct[number] = NodeModel(
@@ -331,6 +340,7 @@ TEXTS = (
     "-1",
     "K",
     "L",
+    "T",
     "G",
     "linear",
     "rbf",

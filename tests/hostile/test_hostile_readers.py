@@ -33,7 +33,7 @@ ELSEWHERE = {
     "models.mbm.read_store": "has a fuzzer of its own, and a checksum",
 }
 ROOMS = ("control", "files", "tables", "data", "calibration", "answers", "models")
-MODULES = ("learners.logistic",)
+MODULES = ("learners.forest_text", "learners.logistic", "learners.trees")
 CALLERS = {  # of readers of other modules
     "answers.libagf_reports",
     "answers.results",

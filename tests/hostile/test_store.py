@@ -210,6 +210,14 @@ HEADERS = {
     ),
     "no points": ("K", node(points=None), "node is invalid"),
     "no labels": ("K", node(y=None), "node is invalid"),
+    "another number of scores": ("T", node(branches=4), "control text"),
+    "no trees": ("T", node(forest=None), "node is invalid"),
+    "an unknown code": ("T", node(code="Z"), "expected one of K, L, T"),
+    "trees of another code": (
+        "T",
+        lambda h: (node(code="L")(h), h.update(control='a L "" { 0 1 2 }')),
+        "node is invalid",
+    ),
     "weights without need": ("L", node(w={"shape": [0], "offset": 0}), "node is invalid"),
     "one class fewer": ("code", lie(control="a 0 1 / 2;b 0 2 / 1;c 2 / 0 1;{ 0 1 2}"), None),
 }
@@ -303,6 +311,27 @@ ARRAYS = {
     "NaN weights": ("L", {"node_classifiers__0__weights": np.full((3, 3), np.nan)}, "finite"),
     "weights of nothing": ("L", {"node_classifiers__0__weights": np.zeros((3, 0))}, "size"),
     "fewer weights": ("L", {"node_classifiers__0__weights": np.zeros((2, 3))}, "weights"),
+    "a score without trees": (
+        "T",
+        {"node_classifiers__0__forest__starts": [0, 2, 2, 4]},
+        "trees of a multi-class node",
+    ),
+    "a score fewer": (
+        "T",
+        {"node_classifiers__0__forest__starts": [0, 2, 4]},
+        "trees of a multi-class node",
+    ),
+    "a tree that comes back": (
+        "T",
+        {"node_classifiers__0__forest__left": [0] * 20},
+        "no trees",
+    ),
+    "a feature that is not there": (
+        "T",
+        {"node_classifiers__0__forest__feature": [2] * 20},
+        "feature",
+    ),
+    "a leaf of NaN": ("T", {"node_classifiers__0__forest__value": [np.nan] * 20}, "finite"),
     "a normalisation of nothing": (
         "normalised",
         {"normalisation__matrix": np.zeros((0, 2)), "normalisation__mean": np.zeros(0)},
