@@ -127,7 +127,8 @@ class Steps:
     blanks : cells of a table that are missing values
     of_cells : False where training had a table with words or dates, and the inputs are the
         features that `table2agf` makes of it
-    takes_missing : NaN may stand in a point, as all classifiers are trees; else there is no answer to such a point
+    takes_missing : NaN may stand in a point, as all classifiers are trees; else such a point has no
+        answer
     normalisations : of which the rows of the matrices are the features; () for none
     kernel_sums, forest : of the decision values
     rho, a, b : (m,), f less rho, r = tanh(a f + b)

@@ -260,6 +260,40 @@ def random_steps():
     return make
 
 
+@pytest.fixture(scope="session")
+def boosted_steps():
+    """{name: `Steps`} of nodes of boosted trees: alone, and as members of ensembles."""
+    rng = np.random.default_rng(5)
+
+    def node(letter, normalised):
+        tree = parse(f"n {letter} {{0 1 2}}")
+        models = {0: random_node(rng, tree.directs[0], 3, 3)}
+        machines = collate([], [], tree.classes, [*models.values()])
+        normalisation = None
+        if normalised:
+            matrix = np.diag(rng.uniform(0.3, 2, 3))
+            normalisation = Normalisation(matrix.astype("f4"), rng.normal(size=3).astype("f4"))
+        return Configuration(tree, machines, models, normalisation)
+
+    def forests():
+        tree = parse("a 0 / 1 2; b 1 / 0 2; c 2 / 0 1; {0 1 2}")
+        empty = np.empty((0, 3)), np.empty(0), 0.0, (0, 1), (0, 0), (-0.5, 0.1), Provenance(), 3
+        models = [
+            BinaryModel(name, "trees", Kernel("linear"), *empty, random_forest(rng, 3))
+            for name in "abc"
+        ]
+        return Configuration(tree, collate(models, tree.sides(), tree.classes))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AgfmcWarning)
+        return {
+            "alone": steps_of(node("T", False)),
+            "normalised": steps_of(node("T", True)),
+            "beside forests": steps_of(join([node("T", True), forests()])),
+            "beside planes": steps_of(join([node("T", True), node("L", True)])),
+        }
+
+
 def takes_sure_logarithms(steps, x):
     """Mask (n,) of the points without probabilities that are 0, or nearly so, by rounding alone.
 

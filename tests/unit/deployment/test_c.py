@@ -90,6 +90,20 @@ def test_probabilities(seed, random_steps, build):
     check(steps, build(steps), random_steps.points(steps, 1000))
 
 
+@pytest.mark.parametrize("name", ["alone", "normalised", "beside forests", "beside planes"])
+def test_nodes_of_boosted_trees(name, boosted_steps, random_steps, build):
+    steps = boosted_steps[name]
+    run = build(steps)
+    x = random_steps.points(steps, 200)
+    check(steps, run, x[~np.isnan(x).any(axis=1)])
+    if steps.takes_missing:
+        x = np.where(np.isnan(x), np.nan, x.astype(np.float32).astype(float))
+        p = answers(run(table(x.tolist())))[2]
+        np.testing.assert_allclose(p, steps.classifier.classify(x).columns, rtol=0, atol=1e-9)
+    else:
+        assert run("1,,2").returncode == 1
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("seed", range(50))

@@ -80,6 +80,20 @@ def test_runtime_agrees_with_the_classifier(seed, random_steps):
         np.testing.assert_allclose(run(model, x=x[:n])[1] / scale, p[:n] / scale, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["alone", "normalised", "beside forests", "beside planes"])
+def test_nodes_of_boosted_trees(name, boosted_steps, random_steps):
+    steps = boosted_steps[name]
+    x = random_steps.points(steps, 200)
+    labels, p = run(model_of(steps), x=x)
+    ours = steps.classifier.classify(x)
+    np.testing.assert_allclose(p, ours.columns, rtol=0, atol=1e-9)
+    assert (labels == ours.classes).all()
+    if not steps.takes_missing:
+        x[0, 0] = np.nan
+        labels, p = run(model_of(steps), x=x)
+        assert labels[0] == -1 and np.isnan(p[0]).all() and labels[1] >= 0
+
+
 def test_points_on_thresholds_and_missing_values():
     t, up = 0.1, np.nextafter(0.1, 1)
     # two branches lead to node 4; the second tree is a leaf, and both sums need many digits

@@ -105,6 +105,16 @@ def test_steps_are_what_the_classifier_does(seed, random_steps):
     assert ((classes == answers.classes) | (np.diff(close)[:, 0] < 1e-12 * scale)).all()
 
 
+@pytest.mark.parametrize("name", ["alone", "normalised", "beside forests", "beside planes"])
+def test_nodes_of_boosted_trees(name, boosted_steps, random_steps):
+    steps = boosted_steps[name]
+    assert steps.takes_missing == (name != "beside planes")
+    x = random_steps.points(steps, 40)
+    assert np.isnan(x).any() == steps.takes_missing
+    expected = steps.classifier.classify(x).columns
+    np.testing.assert_allclose(evaluate(steps, x)[1], expected, rtol=0, atol=1e-12)
+
+
 def test_parts_without_steps_are_refused(random_steps):
     pairs, tree = (
         next(

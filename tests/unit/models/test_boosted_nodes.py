@@ -73,9 +73,7 @@ def test_scores_are_further_classifiers():
 def test_missing_values_reach_the_trees_of_nodes():
     x = X.copy()
     x[::2, 1] = np.nan
-    normalised = replace(
-        boosted(), normalisation=agfmc.Normalisation.identity(3)
-    )
+    normalised = replace(boosted(), normalisation=agfmc.Normalisation.identity(3))
     expected = softmax(forest_of(normalised).values(x, range(3)), axis=0).T
     for configuration in (replace(normalised, normalisation=None), normalised):
         p = Classifier(configuration, Decoding(calibrated=False)).probabilities(x)
