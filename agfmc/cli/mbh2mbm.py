@@ -276,8 +276,8 @@ def _write_program(request, configuration):
     else:
         features = "; its features are those that table2agf makes of the words of a table"
     report(
-        f"{len(configuration.tree.rows)} binary models, "
-        f"{len(content) / 1e6:.3g} MB of {request.form.upper()}, decoder {steps.classifier.decoding.name}{features}{then}"
+        f"{len(configuration.tree.rows)} binary models, {len(content) / 1e6:.3g} MB of "
+        f"{request.form.upper()}, decoder {steps.classifier.decoding.name}{features}{then}"
     )
 
 

@@ -192,8 +192,9 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
             "the binary classifiers are programs or objects in memory, which cannot "
             "be exported: train with learner=svm, nystrom, linear, logistic or trees"
         )
-    for direct in configuration.tree.directs.values():
-        if direct.learner_letter not in ("L", "T"):
+    machines, scores = with_scores(machines, configuration.node_classifiers)
+    for number, direct in configuration.tree.directs.items():
+        if number not in scores:
             raise configuration.tree.place(direct).error(
                 ModelError,
                 f"a classifier of code {direct.learner_letter} cannot be exported, of "
@@ -219,7 +220,6 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
         parts = ()
     else:
         parts = configuration.normalisation.parts
-    machines, scores = with_scores(machines, configuration.node_classifiers)
     fitted = np.isfinite(machines.a)
     kernel_sums = tuple(_kernel_sums(machines))
     forest = machines.forest or Forest.none(machines.sv.shape[1], machines.count)

@@ -109,7 +109,11 @@ def with_scores(
 
     Also {number of a node: the numbers of its scores}: its probabilities are their softmax.
     """
-    nodes = {number: node for number, node in nodes.items() if node.code in ("L", "T")}
+    nodes = {
+        number: node
+        for number, node in nodes.items()
+        if node.weights is not None or node.forest is not None
+    }
     added = list(nodes.values())
     branches = [node.branches for node in added]
     total = sum(branches)
