@@ -1,8 +1,6 @@
 """agf_preprocess: select, relabel, split and normalise training data."""
 
-import os
 import re
-import sys
 from dataclasses import dataclass
 
 from ..core.errors import UsageError
@@ -17,9 +15,8 @@ from .data_options import (
     norm_file_of,
     NORMALISATION,
 )
-from .messages import report, write_bytes
 from .option_types import fraction, output_base, whole_number
-from .options import add_seed, check_files, data_files, Parser, refuse_ending
+from .options import add_seed, Parser
 
 
 def get_parser():
@@ -177,28 +174,12 @@ def execute(args):
         norm_out=None if fit is None else norm_file,
         form=form,
     )
-    _prepare(
-        args.request(
-            _Request, recipe=recipe, source=source, output=output, test=test, to_table=to_table
-        )
+    request = args.request(
+        _Request, recipe=recipe, source=source, output=output, test=test, to_table=to_table
     )
+    from .work.agf_preprocess import run
 
-
-def _prepare(request):
-    from ..data.preprocess import covariances, preprocess
-    from ..data.table_parts import divide_table, table_names
-
-    recipe, source, output, test = request.recipe, request.source, request.output, request.test
-    if request.to_table:
-        names = [name for name in table_names(recipe, output, test) if name != test]
-        check_files(request.files, {"output": names, "test": [test]}, {"input": [source]})
-        _report(divide_table(recipe, source, output, test, write_bytes))
-    elif request.covariance:
-        for row in covariances(recipe, source):
-            sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
-    else:
-        _check_files(request)
-        _report(preprocess(recipe, source, output, test, sys.stdout.buffer))
+    run(request)
 
 
 def _check_tables(args, output, test, rest):
@@ -221,15 +202,6 @@ def _check_tables(args, output, test, rest):
             )
 
 
-def _report(written):
-    report(
-        ", ".join(
-            f"{'standard output' if base == '-' else base}: {rows} rows"
-            for base, rows in written.items()
-        )
-    )
-
-
 def _operands(args, kind):
     """(input, output, test, the other operands); some are `-` (-0, -1) or None."""
     if args.no_labels and kind == "svm":
@@ -247,49 +219,6 @@ def _operands(args, kind):
     if split and not words:
         raise UsageError("with -f, expected the base name of the test part after output")
     return *names, words[0] if split else None, words[split:]
-
-
-def _check_files(request):
-    from ..data.preprocess import part_names
-    from ..data import groups, weights
-
-    recipe, source, output, test = request.recipe, request.source, request.output, request.test
-    kind = recipe.output_form.kind
-    ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names", ".recipe")
-    if not recipe.form.labels:
-        ends = ends[:1]
-    for base in (output, test) if kind == "binary" else ():
-        refuse_ending(base or "-", ends[:2])
-    if recipe.parts is None:
-        bases = [output]
-    else:
-        bases = part_names(output, recipe.parts)
-    more = [one.ENDING if kind == "binary" else one.TEXT_ENDING for one in (weights, groups)]
-    written = {
-        what: [
-            path
-            for base in names
-            if base is not None
-            for path in (
-                *data_files(base, kind, ends),
-                *(base + end for end in more if base != "-"),
-            )
-        ]
-        for what, names in (("output", bases), ("test", [test]))
-    }
-    if recipe.fit is not None and recipe.norm_out is None:
-        written["the normalisation"] = [f"{output}.std"]
-    data = data_files(source, recipe.form.kind)
-    read = {"input": data}
-    # in place, as by sort -o, but no row of what may be the only copy must be missing then
-    same = list(map(os.path.realpath, data)) == list(
-        map(os.path.realpath, data_files(output, kind))
-    )
-    if same and all(
-        step is None for step in (recipe.fraction, recipe.parts, recipe.partition, recipe.rows)
-    ):
-        read = {"input": [], "--weight": [], "--group": []}
-    check_files(request.files, written, read)
 
 
 def _partition(words):

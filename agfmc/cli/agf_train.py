@@ -2,24 +2,19 @@
 
 import os
 import time
-from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 
 from ..core.errors import UsageError
-from ..files.atomic import check_output, replacing_with
-from ..core.text import time_words
+from ..files.atomic import check_output
 from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST
 from .data_options import add_train, add_training_kind, gives_dialect, weight_files
-from .experiments import add_state, experiment_request, ExperimentRequest, opened_experiment
-from .hints import classify_command, operand
+from .experiments import add_state, experiment_request, ExperimentRequest
 from .mbh2mbm import check_model_name
-from .messages import counted, in_options, Progress, report, write_stderr, write_stdout
 from .option_types import list_of, output_file, time_span, whole_number
 from .options import add_seed, add_workers, Parser
 from .reports import add_report, PAGE, Reports, reports_of
 
-_RESERVED = 0.2  # of the time limit, for the page
 # The options that the commands of the script have too: of the data, and of experiments.
 _DATA_OPTIONS = (
     "-M",
@@ -191,124 +186,9 @@ def _request_of(args):
 
 
 def execute(args):
-    """Search, train, write the model; then make page and script, and say what was done."""
-    from ..data.training import with_source_in_errors
-
+    """Make a request of the options, and search and train by it."""
     start = time.monotonic()
     request = _request_of(args)
-    with opened_experiment(request) as experiment:
-        if request.reports.has(PAGE):
-            with with_source_in_errors(request.source):
-                experiment.check_splits()
-        model, result = _train(request, experiment, start)
-        _print_result(request, experiment, result)
-        try:
-            if request.reports.has(PAGE):
-                from .training_page import TrainingPage
+    from .work.agf_train import run
 
-                page = TrainingPage(request, experiment, model, result, start)
-                request.reports.write({PAGE: page.text})
-        finally:  # the model is there, and its script tells how it was made
-            _write_script(request, model, result)
-        _report_end(request, experiment, start)
-
-
-def _write_script(request, model, result):
-    if request.script is None:
-        return
-    from .training_script import training_script
-
-    text = training_script(request, model, result)
-    if is_stream(request.script):
-        write_stdout([text])
-    else:
-        with replacing_with({request.script: text}):
-            pass
-
-
-@contextmanager
-def _progress(deadline=None):
-    """A function as `train_best` calls it, with a line of `Progress` for each kind of work."""
-    with ExitStack() as stack:
-        lines = {}
-
-        def follow(what, *state):
-            if what not in lines:
-                stack.close()
-                lines[what] = stack.enter_context(Progress(what, deadline))
-            lines[what](*state)
-
-        yield follow
-
-
-def _train(request, experiment, start):
-    """Search and train, and write the model, with the recipe of the options; -> the results of
-    `train_best`."""
-    from ..api.functions import train_best
-    from ..data.training import with_source_in_errors
-    from ..models.files import save
-    from ..tables.recipe_file import format_recipe
-
-    limit = request.time_limit
-    if request.reports.has(PAGE):
-        limit *= 1 - _RESERVED
-    with (
-        _progress(start + request.time_limit) as progress,
-        with_source_in_errors(request.source),
-    ):
-        model, result = train_best(
-            experiment.data,
-            by=request.by,
-            learners=request.learners,
-            kernels=request.kernels,
-            ensemble=request.ensemble,
-            answer_time=request.answer_time,
-            time_limit=limit - (time.monotonic() - start),
-            costs=experiment.costs,
-            cache=experiment.cache,
-            progress=progress,
-            seed=experiment.settings.seed,
-            workers=experiment.settings.workers,
-        )
-    result["notes"] = [in_options(note) for note in result["notes"]]
-    recipes = {}
-    if request.recipe_out is not None:
-        recipes[request.recipe_out] = format_recipe(experiment.data.recipe, request.recipe_out)
-    with replacing_with(recipes):
-        save(request.model, model)
-    return model, result
-
-
-def _print_result(request, experiment, result):
-    """Lines on what was tried, what was chosen, and how good it is; with -v a table."""
-    from ..report.text import blocks_text
-    from ..report.trials import choice_words, estimate_words, gain_words, best_blocks
-
-    if request.verbose:
-        head = request.head(experiment)
-        write_stderr(blocks_text(best_blocks({**result, **head})))
-    families = {entry["configuration"] for entry in result["entries"]}
-    report(
-        f"{counted(result['rows'], 'row')}, {result['classes']} classes: tried "
-        f"{counted(len(result['entries']), 'configuration')} of "
-        f"{len(families)} {'families' if len(families) > 1 else 'family'}"
-        + "".join(f"; {name}: {why}" for name, why in result["left_out"].items())
-    )
-    report(f"chosen: {choice_words(result['choice'])}")
-    report(f"estimate for new data: {estimate_words(result['estimate'], result['by'])}")
-    report(gain_words(result))
-
-
-def _report_end(request, experiment, start):
-    """Lines on what was written, and what to do next."""
-    line = classify_command(request.model, request.form.kind, request.source)
-    if request.costs is not None:
-        costs = operand(request.costs)
-        line = line.replace("classify_m", f"classify_m --costs {costs}", 1)
-    kept = ""
-    if experiment.cache.path is not None:
-        kept = f"; results for another run are in {experiment.cache.path}"
-        if experiment.cache.reused:
-            kept += f", which had {counted(experiment.cache.reused, 'result')} of these before"
-    report(f"wrote {request.model} after {time_words(time.monotonic() - start)}{kept}")
-    report(f"classify new data with: {line}")
+    run(request, start)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..control.tree import TREE_DECODERS
-from ..core.errors import and_more, DataError, ModelError, UsageError, warn_user
+from ..core.errors import UsageError
 from ..decode.methods import DEFAULT, METHODS
 from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
-from .data_options import add_input_kind, check_normalised, input_format, NORMALISED_BY_MODEL
+from .data_options import add_input_kind, input_format, NORMALISED_BY_MODEL
 from .hints import refuse_scheme
-from .messages import in_options, report, write_bytes, write_message
 from .option_types import (
     list_of,
     names,
@@ -27,15 +24,11 @@ from .options import (
     add_model_files,
     add_seed,
     add_workers,
-    check_files,
     model_source,
     Parser,
     refuse_ending,
     workers,
 )
-from .signals import signals_held
-from ..files.opening import arriving_lines, open_input
-from ..core.text import member_text
 
 _MODES = (
     "recursive",
@@ -410,242 +403,9 @@ def execute(args):
         quantiles=(args.quantiles or ()) if args.quantity else None,
         workers=pool,
     )
-    _classify(request)
+    from .work.classify_m import run
 
-
-def _classify(request):
-    """Load the model, stream points in and answers out, report."""
-    from ..answers.quantity import quantity_of
-    from ..models.files import load_configuration
-    from ..prediction.classifier import Classifier
-    from ..prediction.contributions import Explainer
-
-    model = request.model.path
-    configuration = load_configuration(request.model)
-    if request.form.kind == "table" and configuration.recipe is None:
-        raise ModelError(
-            "was not trained from a table, and does not know its columns: train it "
-            "from a table, or convert the rows as the training data were converted",
-            file=model,
-        )
-    if not request.by_program:
-        check_normalised(configuration, request.form, request.model)
-    classifier = Classifier(configuration, _decoding(request, configuration))
-    decoding = classifier.decoding
-    if decoding.decoder.name == "poll" and decoding.polls_all(len(classifier.classes)):
-        report(
-            f"poll draws all pairs of the {len(classifier.classes)} classes, and saves nothing: "
-            "use -Q max-win, or fewer --opponents"
-        )
-    quantity = None
-    if request.quantiles is not None:
-        quantity = quantity_of(classifier, request.quantiles)
-    _check_files(request, classifier)
-    if request.form.fill != 0 and classifier.features is None:
-        raise UsageError(
-            "-E needs a model that records its number of features; the files of "
-            f"{model} do not: missing features can only be 0"
-        )
-    explainer = None
-    if request.explain:
-        explainer = Explainer(configuration, classifier)
-    failed = 0
-    with request.workers as executor:
-        if request.stream:
-            done, failed = _streamed(request, configuration.recipe, classifier, quantity, explainer)
-        else:
-            done = _classified(
-                request, configuration.recipe, classifier, quantity, executor, explainer
-            )
-    if done.stops.warning():
-        warn_user(done.stops.warning())
-    _report(configuration, classifier, done)
-    if explainer is not None and not explainer.exact:
-        report(
-            "contributions are what the margin loses when a column has its mean (occlusion), "
-            "which do not sum to it: exact ones need Gaussian, Laplacian or linear kernels"
-        )
-    if request.margins:
-        _report_margins(configuration)
-    if failed:
-        raise DataError(
-            f"{failed} of {done.points + failed} lines were wrong, and have the answer error",
-            file=request.points,
-        )
-
-
-def _decoding(request, configuration):
-    """The `Decoding` for a configuration, its costs read, as workers have other files."""
-    from ..models.description import has_class_weights
-
-    decoding, model = request.decoding, request.model.path
-    if request.tree in _MODES[:2] and configuration.tree.is_ensemble:
-        raise UsageError(
-            f"--tree {request.tree} descends one tree, and {model} is an ensemble: "
-            "leave it out, or choose average or geometric"
-        )
-    if request.named:
-        decoding = decoding.as_named(configuration.tree)
-    decoding = replace(decoding, costs=decoding.costs_of(configuration.tree))
-    if decoding.costs is not None and decoding.priors is None and has_class_weights(configuration):
-        warn_user(
-            f"{model} was trained with class weights, and costs come on top: with "
-            "--priors training they are those of the data as it was"
-        )
-    return decoding
-
-
-def _classified(request, recipe, classifier, quantity, executor, explainer):
-    from ..data.reading import iter_points
-    from ..kernels.machine import KernelCounter
-    from ..answers.writing import Layout, write_answers, write_predictions
-    from ..prediction.classifier import classify
-    from ..answers.tables import numbered, write_answer_table
-    from ..tables.types import ROW
-
-    form = request.form
-    output = request.output
-    decoding = classifier.decoding
-    if classifier.counting:
-        counter = KernelCounter(classifier.values.model)
-    else:
-        counter = None
-    if explainer is None:
-        step = classifier.rows
-    else:
-        step = explainer.rows
-
-    def to_table(heads, rows):
-        table = _table(request, classifier, heads, quantity, explainer)
-        waiting = deque()
-
-        def points():
-            for x, columns in rows:
-                waiting.append(columns)  # which stay here, and are taken in the same order
-                yield x
-
-        answers = classify(classifier, points(), executor, table.formatted, explainer)
-        return write_answer_table(
-            answers, iter(waiting.popleft, None), table, output, write_bytes, counter
-        )
-
-    if form.kind == "table":
-        from ..data.from_table import rows_to_classify
-
-        with rows_to_classify(request.points, form, recipe, request.all_columns) as rows:
-            done = to_table(rows.heads, rows.chunks(step))
-            rows.warn()
-            return done
-    chunks = iter_points(
-        request.points,
-        form,
-        step,
-        d=classifier.features,
-        sparse=classifier.values.takes_sparse and explainer is None,
-        missing=recipe is not None and recipe.keeps_missing,
-    )
-    if request.by_program:
-        return write_predictions(
-            classify(classifier, chunks),
-            output,
-            write_bytes,
-            classifier.classes if classifier.all_classes else None,
-        )
-    if request.to_table:
-        return to_table((ROW,), numbered(chunks))
-    layout = Layout(
-        classifier.classes,
-        classifier.all_classes,
-        not decoding.prints_values,
-        _with_sets(decoding),
-        request.header,
-        quantity,
-        request.decisions,
-    )
-    return write_answers(
-        classify(classifier, chunks, executor, layout.formatted),
-        output,
-        write_bytes,
-        layout,
-        counter,
-    )
-
-
-def _table(request, classifier, heads, quantity, explainer, form="csv"):
-    """The `AnswerTable`; `form`: the format where nothing else says one."""
-    from ..answers.tables import answer_table
-
-    decoding = classifier.decoding
-    if (
-        request.tree is None
-        and decoding.descends(classifier.tree)
-        and decoding.top is None
-        and decoding.stop is None
-    ):
-        report(
-            "a descent of the tree gives the probability of its class alone: --tree full "
-            "gives those of all classes"
-        )
-    if request.output == "-":
-        path = f".{request.format or form}"
-    else:
-        path = request.output
-    return answer_table(
-        classifier,
-        classifier.names,
-        heads,
-        path,
-        quantity,
-        *(() if explainer is None else (explainer.names, request.explain)),
-    )
-
-
-def _streamed(request, recipe, classifier, quantity, explainer):
-    """Answer lines as they come; -> (`Summary`, number of wrong lines)."""
-    from ..data.from_table import rows_of_lines
-    from ..kernels.machine import KernelCounter
-    from ..prediction.stream import LineAnswers
-    from ..tables.types import ROW
-
-    rows = request.form
-    heads = (ROW,)
-    form = "csv"
-    with open_input(request.points, raw=True) as file:
-        lines = arriving_lines(file)
-        if rows.kind == "table":
-            rows, lines = rows_of_lines(lines, rows, recipe, request.all_columns, file.name)
-            heads = rows.heads
-            form = rows.table.answered_in
-        table = _table(request, classifier, heads, quantity, explainer, form)
-        answers = LineAnswers(
-            classifier,
-            rows,
-            table,
-            file.name,
-            _told,
-            explainer,
-            KernelCounter(classifier.values.model) if classifier.counting else None,
-        )
-        with table.text.opened("-", table.id_columns, write_bytes) as add:
-            write_bytes(b"")
-            for data, number in lines:
-                with signals_held():
-                    for part in answers(data, number):
-                        add(*part)
-                    write_bytes(b"")
-    if request.form.kind == "table":
-        rows.warn()
-    return answers.summary, answers.failed
-
-
-def _told(error):
-    """The words of an error of a line, which is reported."""
-    write_message(error, file=error.file, line=error.line)
-    return in_options(error.message)
-
-
-def _with_sets(decoding):
-    return decoding.coverage is not None or decoding.stop is not None
+    run(request)
 
 
 def _check_together(args, kind, to_table):
@@ -701,113 +461,3 @@ def _check_together(args, kind, to_table):
             raise UsageError(message)
     if not (to_table or external):
         refuse_ending(args.output, (".cls", ".con"))
-
-
-def _check_files(request, classifier):
-    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
-    from ..models.control_files import model_files
-
-    tree, model, decoding = classifier.tree, request.model, request.decoding
-    if request.by_program or request.to_table:
-        outputs = [request.output]
-    else:
-        outputs = [
-            request.output + end for end in (".cls", ".con", ".sets")[: 2 + _with_sets(decoding)]
-        ]
-    shares = {"--priors": decoding.priors, "--trained-priors": decoding.trained_priors}
-    check_files(
-        request.files,
-        {"output": outputs},
-        {
-            "model": [model.path, *model_files(tree, model.models_in, outputs)],
-            **{option: [value] * isinstance(value, str) for option, value in shares.items()},
-        },
-    )
-    if request.form.kind == "binary" and request.points.endswith(".vec"):
-        _warn_of_other_names(model.path, tree, f"{request.points[:-4]}.names")
-
-
-def _warn_of_other_names(model, tree, path):
-    """Warn where the names in `path` say that the labels of the points mean other classes."""
-    if not tree.names or not os.path.isfile(path):
-        return
-    from ..control.intervals import differing
-    from ..data.class_names import read_names
-
-    there = {}
-    with suppress(DataError):  # the points are classified without it
-        there = dict(enumerate(read_names(path)))
-    other = differing(tree.names, there)
-    if other:
-        label = other[0]
-        warn_user(
-            f"{path}: class {label} is '{there[label]}', in {model} "
-            f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
-            "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
-            "words as in training)"
-        )
-
-
-def _report_margins(configuration):
-    from ..prediction.margins import ddag_bound, margins_of
-
-    squared, by_class, radius, samples = margins_of(configuration)
-    report(f"sum of 1/margin^2 over {len(squared)} binary classifiers: {squared.sum():.6g}")
-    if not by_class:
-        return
-    sums = ", ".join(f"{name} {value:.6g}" for name, value in by_class.items())
-    report(f"sum of 1/margin^2 over the classifiers of a class: {sums}")
-    if samples is not None:
-        whole = ddag_bound(squared.sum(), radius, samples, len(squared))
-        bounds = ", ".join(
-            f"{name} {ddag_bound(value, radius, samples, len(by_class) - 1):.3g}"
-            for name, value in by_class.items()
-        )
-        report(
-            f"with probability .95 the error of ddag is below {whole:.3g}, that of a class below "
-            f"{bounds}, if every classifier separates its samples with its margin "
-            f"(R^2 {radius:.3g}, {samples} samples; above 1 the bounds say nothing)"
-        )
-
-
-def _report(configuration, classifier, done):
-    from ..kernels.machine import KernelCounter
-    from ..models.description import describe_members
-
-    decoding = classifier.decoding
-    if classifier.threshold is not None or decoding.decoder.name == "and":
-        if decoding.max_error is None or classifier.threshold > 1:
-            below = ""
-        else:
-            below = f", below probability {classifier.threshold:g}"
-        report(f"{done.rejected} of {done.points} points rejected{below}")
-    if decoding.costs is not None and done.points:
-        if done.rejected:
-            none = f", {done.rejected} of them none"
-        else:
-            none = ""
-        report(
-            f"expected cost {done.cost / done.points:.6g} of a point on average, {done.changed} "
-            f"of {done.points} answers other than the most probable class{none}"
-        )
-    if decoding.stop is not None and done.points:
-        report(
-            f"{done.members / done.points:.2f} classes in an answer on average, "
-            f"{done.points - done.rejected} of {done.points} answers one class"
-        )
-    elif decoding.coverage is not None and done.points:
-        report(
-            f"{done.members / done.points:.2f} classes in a set on average, {done.empty} of "
-            f"{done.points} sets empty"
-        )
-    if classifier.counting and done.points:
-        model = classifier.values.model
-        report(
-            f"{done.queried / done.points:.2f} of {len(model.rho)} binary classifiers and "
-            f"{done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
-            "evaluations per point"
-        )
-        for number, member in enumerate(
-            describe_members(configuration) if configuration.tree.is_ensemble else (), 1
-        ):
-            report(f"member {number}: {member_text(member)}")

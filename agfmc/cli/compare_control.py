@@ -1,27 +1,13 @@
 """compare_control: try configurations on the same splits of the data, and print a table."""
 
 import os
-import sys
 from dataclasses import dataclass
 
-from ..core.errors import JobsFailed
-from ..core.version import RESULTS
 from ..designs.schemes import COMPARED
-from ..files.kinds import name_of_file
 from ..score.rows import BY_COST
 from .data_options import add_train
-from .experiments import (
-    add_answers,
-    add_experiment,
-    experiment_request,
-    ExperimentRequest,
-    opened_experiment,
-    plan_of,
-    report_reused,
-)
-from .messages import in_options, json_text, Progress, write_message
+from .experiments import add_answers, add_experiment, experiment_request, ExperimentRequest, plan_of
 from .options import Parser
-from .pages import make_page, plain
 from .reports import add_report, PAGE, PICTURES, Reports, reports_of
 
 
@@ -118,78 +104,6 @@ def execute(args):
         by=BY_COST[args.by],
         reports=reports,
     )
-    _compare(request)
+    from .work.compare_control import run
 
-
-def _compare(request):
-    """Read, try, print."""
-    from ..experiments.candidates import suited
-    from ..experiments.comparison import compare
-
-    candidates = request.candidates
-    with opened_experiment(request) as experiment:
-        if not request.control:
-            candidates = suited(candidates, len(experiment.data.counts))
-        candidates = [request.suited(candidate, experiment) for candidate in candidates]
-        with Progress("comparing") as progress:
-            result = compare(
-                experiment,
-                candidates,
-                by=request.by,
-                against=request.against,
-                progress=progress,
-            )
-        report_reused(experiment)
-        for row in result["rows"]:
-            if "error" in row:
-                row["error"] = in_options(row["error"])
-        result = {
-            "data": request.source,
-            "options": request.options,
-            **request.head(experiment),
-            **result,
-        }
-        # in here, so that the results are stored where it fails
-        _write(request, experiment, result)
-    failed = [row for row in result["rows"] if "error" in row]
-    for row in failed:
-        write_message(f"{row['configuration']}:{row['decoder']}: {row['error']}")
-    if failed:
-        raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
-
-
-def _write(request, experiment, result):
-    """Write the reports of a result, and print it."""
-    from ..report.blocks import table
-    from ..report.chart_scores import draw_comparison
-    from ..report.csv_tables import comparison_csv
-    from ..report.text import blocks_text, markdown
-    from ..report.trials import comparison_blocks, comparison_tables
-
-    def page_text():
-        return make_page(
-            request,
-            experiment,
-            f"comparison of configurations: {name_of_file(request.source)}",
-            "compares, and writes this page",
-            comparison=plain(result),
-        )
-
-    def all_numbers():
-        return json_text({"version": RESULTS, **result})
-
-    text = request.reports.write(
-        {
-            PAGE: page_text,
-            ".json": all_numbers,
-            ".csv": lambda: comparison_csv(result),
-            ".md": lambda: markdown(map(table, comparison_tables(result))),
-        },
-        lambda path: draw_comparison(path, result, request.by),
-    )
-    if text is None and request.json:
-        text = all_numbers()
-    elif text is None:
-        text = blocks_text(comparison_blocks(result), folded=True, star=True)
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    run(request)

@@ -1,23 +1,15 @@
 """The options, the data and the result cache of commands that train on splits of the data."""
 
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ..core.errors import ControlError, DataError, UsageError
+from ..core.errors import ControlError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
 from ..training.request import PointsRequest
-from .data_options import (
-    add_normalisation,
-    add_training_kind,
-    input_format,
-    points_request,
-)
-from .messages import counted, report
+from .data_options import add_normalisation, add_training_kind, input_format, points_request
 from .option_types import fraction, output_file, whole_number
 from .options import add_platt, add_seed, add_workers, workers
 from .pages import Page, page_of, training_inputs
 
-CONTINUES = "the same command continues from there"
 _BY = "log-loss"  # decides wherever something is chosen
 
 
@@ -165,16 +157,6 @@ class ExperimentRequest(PointsRequest):
     workers: object = None
     page: Page | None = None
 
-    def head(self, experiment):
-        """The part of the results about the data and their costs."""
-        from ..experiments.results import data_words
-
-        if self.costs is None:
-            costs = {}
-        else:
-            costs = {"costs": self.costs}
-        return {**costs, **data_words(experiment)}
-
     def suited(self, candidate, experiment):
         """The `Candidate` for the classes that --min-class has left in the data."""
         if self.min_class is None:
@@ -212,50 +194,6 @@ def experiment_request(args, plan, kind=ExperimentRequest, inputs=(), **values):
     )
 
 
-@contextmanager
-def opened_experiment(request):
-    """The `Experiment` of a request, its data read, with its workers and a cache of results, for
-    `with`."""
-    from ..core.splits import stratified_sample
-    from ..data.cost_file import read_costs
-    from ..data.libagf import read_std
-    from ..data.training import load_training, with_source_in_errors
-    from ..data.weights import chosen_rows
-    from ..experiments.experiment import clear_worker_caches, Experiment
-
-    source = request.source
-    costs = request.costs
-    normalisation = None
-    data, _, _ = load_training(
-        source, request.form, min_class=request.min_class, scales=request.scales
-    )
-    if request.sample is not None:
-        data = chosen_rows(
-            data, stratified_sample(data.y, request.sample, request.plan.seed, groups=data.groups)
-        )
-    if data.y.min() == data.y.max():
-        raise DataError("holds one class: expected at least two", file=source)
-    if costs is not None:
-        costs = read_costs(costs, list(data.counts), data.name_of)
-    if request.norm_file is not None:
-        normalisation = read_std(request.norm_file)
-        with with_source_in_errors(source):
-            normalisation.apply(data.x[:1])  # or it does not fit the data
-    experiment = Experiment(
-        data,
-        request.plan,
-        replace(request.settings, normalisation=normalisation),
-        calibrated=request.calibrated,
-        costs=costs,
-    )
-    with (
-        clear_worker_caches(),
-        request.workers as pool,
-        state(request.folder, request.stores, data) as cache,
-    ):
-        yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
-
-
 def read_one_candidate(args):
     """The `Candidate` of the operand control and the option --decoder."""
     from ..experiments.candidates import read_candidate
@@ -284,32 +222,3 @@ def _check_named(tree, by):
             f"the decoder {named.name} gives no {score.title}: choose another "
             "decoder with -Q, or another score with --by",
         )
-
-
-@contextmanager
-def state(folder, stores, data):
-    """The cache of results on a `Dataset` in a folder, None for that of the data, for `with`; of no
-    results unless it `stores` them. After a signal the cache is kept, and a report says so."""
-    from ..files.result_store import key_of, open_state, point_parts, ResultCache
-
-    key = key_of("data", *point_parts(data))
-    with open_state(folder, key) if stores else ResultCache(None) as cache:
-        try:
-            yield cache
-        except Exception:
-            raise
-        except BaseException:
-            if cache.keeps_anything():
-                report(f"interrupted: {CONTINUES} ({cache.path})")
-            raise
-
-
-def report_reused(user):
-    """A report of how many results were there before, of the `cache` of its user."""
-    count = user.cache.reused
-    if count:
-        if count == 1:
-            was = "was"
-        else:
-            was = "were"
-        report(f"reused {counted(count, 'result')} that {was} there already ({user.cache.path})")

@@ -1,16 +1,13 @@
 """mbh2mbm: bring a trained configuration into one model file."""
 
 import os
-import shlex
 from dataclasses import dataclass
 
-from ..core.errors import AgfmcError, UsageError, warn_user
+from ..core.errors import AgfmcError, UsageError
 from .data_options import add_points_kind, input_format
-from .hints import classify_command, refuse_scheme
-from .messages import report
+from .hints import refuse_scheme
 from .option_types import output_base, output_file
-from .options import add_model_files, check_files, model_source, Parser, refuse_name
-from ..files.atomic import replacing
+from .options import add_model_files, model_source, Parser, refuse_name
 
 _PROGRAMS = ("c", "onnx")  # formats that are programs
 
@@ -172,167 +169,9 @@ def execute(args):
         data_form=input_format(args, args.data) if args.join else None,
         files=args.files + [("out", out, True)] * (args.out == [out]),
     )
-    _merge(request)
+    from .work.mbh2mbm import run
 
-
-def _merge(request):
-    """Read, merge, write, and say how many support vectors remain."""
-    from ..calibration.file import calibration_of
-    from ..data.class_names import read_names_of
-    from ..models.control_files import model_files
-    from ..models.files import export, load_configuration, save
-
-    out, form, control = request.out, request.form, request.models[0].path
-    parts = [load_configuration(model) for model in request.models]
-    models = [
-        path
-        for part, model in zip(parts, request.models)
-        if part.merged_from is not None
-        for path in model_files(part.tree, model.models_in, [out])
-    ]
-    inputs = [model.path for model in request.models]
-    check_files(request.files, inputs={"control": [*inputs, calibration_of(control), *models]})
-    lines = []
-    configuration = parts[0]
-    if request.join:
-        configuration, lines = _joined(request, parts)
-    if request.names is not None:
-        configuration = configuration.renamed(
-            read_names_of(request.names, configuration.tree.classes, request.models[0].names)
-        )
-    if form in _PROGRAMS:
-        _write_program(request, configuration)
-        return
-    before = configuration.merged_from
-    if form == "mbm":
-        save(out, configuration)
-    else:
-        export(out, configuration, form)
-    if configuration.lacks_normalisation and (form != "mbm" or request.models[0].named):
-        alike = "points must be normalised in the same way before they are classified, which "
-        then = {
-            "mbm": "classify_m will need it",
-            "ascii": f"{alike}this format cannot record",
-            "svm": f"{alike}svm-predict does not check (classify_m does)",
-        }[form]
-        warn_user(
-            f"{control}: trained on normalised points, and no normalisation is given (-a): {then}"
-        )
-    after = len(configuration.machines.sv)
-    vectors = f"{after} support vectors"
-    if before is not None:
-        share = f" ({100 * after / before:.1f} %)" if before else ""
-        vectors = f"{before} support vectors, {after} after merging{share}"
-    for line in lines:
-        report(line)
-    report(
-        f"{len(configuration.tree.rows)} binary models, {vectors}{_remarks(request, configuration)}"
-    )
-
-
-def _remarks(request, configuration):
-    """Words on what the file holds besides, or cannot hold, and on what to do with it."""
-    calibration, recipe = configuration.calibration, configuration.recipe
-    text = ""
-    if request.form != "mbm":
-        if calibration is not None:
-            text = ", without the calibration: that format cannot store it"
-        if recipe is not None:
-            text += ", without the recipe: table2agf --recipe writes points for it"
-        return text
-    if calibration is not None:
-        text = f", with a calibration of {len(calibration.decoders)} decoders"
-    if configuration.lacks_normalisation:
-        return text
-    if recipe is None:
-        command = classify_command(request.out, "binary")
-    else:
-        command = classify_command(request.out, "table", recipe.source)
-    return f"{text}; classify new data with: {command}"
-
-
-def _write_program(request, configuration):
-    """Write a configuration as a program in C, or as an ONNX model."""
-    from ..deployment.steps import steps_of
-
-    steps = steps_of(configuration, request.decoder)
-    if request.form == "onnx":
-        from ..deployment.onnx_graph import onnx_model
-
-        content = onnx_model(steps, configuration)
-        then = ""
-    else:
-        from ..deployment.c import c_program
-
-        content = c_program(steps).encode("ascii")
-        then = (
-            "; cc -O3 -std=c99 -DMODEL_MAIN -o model "
-            f"{shlex.quote(request.out)} -lm makes a program of it"
-        )
-    with replacing(request.out, binary=True) as file:
-        file.write(content)
-    if steps.of_cells:
-        features = ""
-    else:
-        features = "; its features are those that table2agf makes of the words of a table"
-    report(
-        f"{len(configuration.tree.rows)} binary models, {len(content) / 1e6:.3g} MB of "
-        f"{request.form.upper()}, decoder {steps.classifier.decoding.name}{features}{then}"
-    )
-
-
-def _joined(request, parts):
-    """The ensemble of several configurations, weighed and calibrated by data, and lines on it."""
-    from ..data.training import read_points
-    from ..executors.threads import available_cores
-    from ..models.join import join
-    from ..prediction.known_points import answers_of_data
-    from ..prediction.member_weights import weighed_by_data
-    from ..prediction.recalibrate import default_decodings, recalibrated
-
-    form, source = request.data_form, request.data
-    configuration = join(parts)
-    if source is None:
-        return configuration, [
-            "the average is not calibrated: --data calibrates it with points "
-            "that no member was trained on"
-        ]
-    data = read_points(source, form, configuration.recipe)
-    owners = [model.path for model, part in zip(request.models, parts) for _ in part.tree.roots]
-    lines = []
-    if request.member_weights is not None:
-        configuration, members = weighed_by_data(configuration, data, form.kind, source)
-        lines = [
-            "weights of the members: "
-            + ", ".join(
-                f"{owners[number]} {weight:g}"
-                for number, weight in zip(members, configuration.tree.weights)
-            )
-        ]
-        if len(members) < len(owners):
-            lines[0] += "; left out: " + ", ".join(
-                name for number, name in enumerate(owners) if number not in members
-            )
-    tree = configuration.tree
-    cores = available_cores()
-    configuration, reports = recalibrated(
-        configuration,
-        (
-            (
-                decoding.calibration_key(tree),
-                answers_of_data(configuration, decoding, data, form.kind, source, cores),
-            )
-            for decoding in default_decodings(configuration).values()
-        ),
-    )
-    scores = reports[0]["scores"]["log_loss"]
-    return configuration, [
-        *lines,
-        f"calibrated with {reports[0]['points']} points: log loss "
-        f"{scores['before']['value']:.4g} -> "
-        f"{scores['after']['value']:.4g} "
-        f"({reports[0]['decoder']}, {reports[0]['map']})",
-    ]
+    run(request)
 
 
 def check_model_name(out, binary=True):

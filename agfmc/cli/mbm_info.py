@@ -1,14 +1,8 @@
 """mbm_info: describe a model file, a normalisation, or a recipe of tables."""
 
-import json
-import os
 from dataclasses import dataclass
-from itertools import chain
 
-from ..control.write import format_tree
 from ..core.errors import UsageError
-from ..files.kinds import is_table, name_of_file
-from .messages import write_stdout
 from .options import add_model_files, model_source, Parser
 from .pages import Page, page_of
 from .reports import add_report, PAGE, PICTURES, Reports, reports_of
@@ -103,105 +97,6 @@ def execute(args):
         page=page_of(args, [args.model, args.calibration, args.importance]),
         reports=reports,
     )
-    _describe(request)
+    from .work.mbm_info import run
 
-
-def _describe(request):
-    """Load the model, normalisation or recipe, and print its description."""
-    if request.source is not None:
-        info, text, page, draw = _model(request)
-    elif request.model.endswith(".recipe"):
-        info, text, page, draw = *_recipe(request.model), None, None
-    else:
-        info, text, page, draw = *_normalisation(request.model), None, None
-    printed = request.reports.write(
-        {PAGE: page, ".json": lambda: json.dumps(info, indent=1, sort_keys=True) + "\n"}, draw
-    )
-    if printed is not None:
-        pieces = [printed]
-    elif request.json:
-        pieces = chain(json.JSONEncoder(indent=1, sort_keys=True).iterencode(info), "\n")
-    else:
-        pieces = [text]
-    write_stdout(pieces)
-
-
-def _model(request):
-    """The information and text of a model, and functions for its page and its picture."""
-    from ..models.description import describe, node_shares, training_tree
-    from ..models.files import load_configuration
-    from ..report.chart_control import draw_control
-    from ..report.model import model_blocks
-    from ..report.text import blocks_text
-
-    configuration = load_configuration(request.source)
-    info = describe(configuration)
-
-    def draw(path):
-        draw_control(path, configuration.tree, shares=node_shares(configuration))
-
-    if request.print_control:
-        text = format_tree(training_tree(configuration))
-    else:
-        text = blocks_text(model_blocks(info))
-    return info, text, lambda: _page_text(request, configuration, info), draw
-
-
-def _page_text(request, configuration, info):
-    """The page of a model, with what matters to it on holdout data."""
-    from ..report.content import ModelPart, ReportContent
-    from ..report.page import render
-    from .gather import data_of_model
-
-    page, model = request.page, request.model
-    importance = None
-    if request.importance is not None:
-        importance = _column_importance(configuration, request.importance)
-    return render(
-        ReportContent(
-            name_of_file(model),
-            configuration.tree.names,
-            data_of_model(info),
-            ModelPart(configuration.tree, os.path.basename(model), info),
-            provenance=page.provenance(info=info),
-            steps=[page.step("writes this page")],
-            importance=importance,
-        )
-    )
-
-
-def _column_importance(configuration, source):
-    from ..data.training import read_points
-    from ..data.types import InputFormat
-    from ..prediction.importance import EFFECTS, importance
-
-    if is_table(source):
-        kind = "table"
-    elif os.path.isfile(source):
-        kind = "svm"
-    else:
-        kind = "binary"
-    points = read_points(source, InputFormat(kind), configuration.recipe)
-    return importance(configuration, points, effects=EFFECTS)
-
-
-def _recipe(path):
-    """The information and text of a recipe."""
-    from ..models.description import describe_recipe
-    from ..report.model import recipe_blocks
-    from ..report.text import blocks_text
-    from ..tables.recipe_file import read_recipe
-
-    info = describe_recipe(read_recipe(path))
-    return info, blocks_text(recipe_blocks(info))
-
-
-def _normalisation(path):
-    """The information and text of a normalisation."""
-    from ..data.libagf import read_std
-    from ..models.description import describe_normalisation
-    from ..report.model import normalisation_blocks
-    from ..report.text import blocks_text
-
-    info = describe_normalisation(read_std(path))
-    return info, blocks_text(normalisation_blocks(info))
+    run(request)

@@ -2,19 +2,10 @@
 
 from dataclasses import dataclass
 
-from ..control.build import check_classes, for_output, named_as
-from ..control.write import tree_lines
 from ..designs.schemes import METRICS, PARAMETERS
 from ..training.request import PointsRequest
-from .data_options import (
-    add_normalisation,
-    add_training_kind,
-    input_format,
-    load_normalised,
-    points_request,
-)
+from .data_options import add_normalisation, add_training_kind, input_format, points_request
 from .hints import refuse_scheme
-from .messages import report, write_stdout
 from .option_types import finite_number, list_of, probability
 from .options import add_seed, Parser
 
@@ -101,61 +92,7 @@ def execute(args):
     if args.train is not None:
         points = points_request(args, args.train, form)
     refuse_scheme(args.control, "DATA writes it")
-    _order(args.request(_Request, points=points))
+    request = args.request(_Request, points=points)
+    from .work.order_classes import run
 
-
-def _order(request):
-    """Read, order, print, report."""
-    ordered = _ordered(request)
-    write_stdout(tree_lines(for_output(ordered.tree)))
-    if request.adjacent:
-        what = "length of the path"
-    else:
-        what = "expected accuracy"
-    report(f"{ordered.method}: {what} {ordered.before:.6g} before, {ordered.after:.6g} now")
-    if not request.adjacent:
-        from ..designs.class_order import pairs_training_share
-
-        share = pairs_training_share(len(ordered.tree.classes))
-        report(
-            f"training all pairs takes {share:.3g} times as long as one-vs-rest, if the classes have "
-            "equal sizes and a classifier's time grows with the square of its samples"
-        )
-
-
-def _ordered(request):
-    from ..data.confusions import read_pair_errors
-    from ..data.training import class_totals, for_classes, with_source_in_errors
-    from ..designs import class_order
-    from ..models.control_files import read_control
-
-    tree = read_control(request.control)
-    points = request.points
-    counts = None
-    if request.adjacent:
-        class_order.require_untrained_matrix(tree)
-        data = load_normalised(points)
-        counts, names = data.counts, data.name_of
-    else:
-        class_order.require_one_vs_one(tree)
-        if points is not None:
-            counts, names = class_totals(points.source, points.form, points.min_class)
-    if counts is not None:
-        if points.min_class is not None:
-            tree = for_classes(tree, counts)
-        check_classes(tree, counts, points.source)
-        named_as(tree, names)  # refused where they disagree
-    if request.adjacent:
-        with with_source_in_errors(points.source):
-            return class_order.order_for_path(tree, data.x, data.y, request.adjacent, data.weights)
-    errors = None
-    if request.errors is not None:
-        errors = read_pair_errors(request.errors)
-    return class_order.order_for_pairs(
-        tree,
-        priors=request.priors,
-        counts=counts,
-        pair_errors=errors,
-        error_rate=0.1 if request.error_rate is None else request.error_rate,
-        seed=request.seed,
-    )
+    run(request)

@@ -2,11 +2,9 @@
 
 import argparse
 import os
-import sys
 from dataclasses import dataclass
-from logging import CRITICAL
 
-from ..core.errors import DataError, UsageError
+from ..core.errors import UsageError
 from ..designs.schemes import DEFAULT, PARAMETERS, read_scheme, SCHEMES
 from ..files.kinds import is_table
 from ..training.request import PointsRequest
@@ -14,17 +12,15 @@ from .data_options import (
     add_normalisation,
     add_training_kind,
     input_format,
-    load_normalised,
     NORMALISATION,
     points_request,
     WEIGHTS,
 )
 from .hints import refuse_scheme
-from .messages import report, write_stderr, write_stdout
+from .messages import report
 from .option_types import whole_number
-from .options import add_seed, is_trained, Joined, Parser
+from .options import add_seed, Joined, Parser
 from .reports import add_report, PICTURES, Reports, reports_of
-from ..control.tree import changed
 
 # parameters of schemes that have libAGF's letter or operand, too
 _LETTERS = {"rows": "nrow", "strict": "-G", "reduced": "-Y"}
@@ -169,6 +165,12 @@ class _Request:
     print_matrix: bool
     reports: Reports
 
+    @property
+    def of_number(self):
+        """True if the source is a number of classes."""
+        is_file = self.points is not None or self.controls or self.scheme is None
+        return not is_file and "control" not in self.scheme.made_of
+
 
 def execute(args):
     """Make a request of the options, and design, draw and print a control tree."""
@@ -205,7 +207,9 @@ def execute(args):
         head=not args.no_names,
         reports=reports,
     )
-    _design_and_write(request)
+    from .work.print_control import run
+
+    run(request)
 
 
 def _settings_of(args, scheme):
@@ -235,57 +239,6 @@ def _settings_of_joined(args):
     if (args.source, *args.controls).count("-") > 1:
         raise UsageError("- is standard input, which can be read once")
     return settings
-
-
-def _design_and_write(request):
-    from ..control.build import for_output, with_options, without_names
-    from ..control.graphviz import format_dot
-    from ..control.write import require_readable, tree_lines
-
-    if request.controls:
-        tree, heights = _joined(request), None
-    else:
-        tree, heights = _designed(request)
-    if request.options:
-        tree = with_options(tree, request.options)
-    if not request.head:
-        tree = without_names(tree)
-    elif request.names is not None:
-        from ..data.class_names import read_names_of
-
-        tree = changed(tree, names=read_names_of(request.names, tree.classes))
-    require_readable(tree)
-    if request.print_matrix:
-        _print_matrix(tree)
-
-    def draw(path):
-        from ..report.chart_control import draw_control
-
-        draw_control(path, tree, heights)
-
-    printed = request.reports.write({".dot": lambda: format_dot(tree)}, draw)
-    if printed is not None:
-        sys.stdout.write(printed)
-    else:
-        write_stdout(tree_lines(for_output(tree)))
-    sys.stdout.flush()
-
-
-def _print_matrix(tree):
-    """The coding matrix, and how far its rows and columns are from each other."""
-    from ..control.build import to_code
-    from ..control.matrix import format_matrix, smallest_distances
-    from ..designs.design import matrix_of
-
-    rows, labels = matrix_of(to_code(tree) if tree.directs else tree)
-    lines = format_matrix(rows, len(labels))
-    write_stderr("".join(f"{line}\n" for line in lines), CRITICAL)
-    if len(rows) > 1:
-        report(
-            "smallest distance between rows {}, between columns {}".format(
-                *smallest_distances(rows, len(labels))
-            )
-        )
 
 
 def _refuse_idle(args, scheme):
@@ -344,116 +297,6 @@ def _is_file(args):
     )
 
 
-def _joined(request):
-    """The ensemble of the control files that are the operands."""
-    from ..control.build import joined
-    from ..designs.drawn import with_average
-    from ..models.control_files import read_control
-
-    trees = [read_control(name) for name in (request.source, *request.controls)]
-    trained = is_trained(trees[0])
-    for tree in trees:
-        if trained:
-            tree.require_names()
-        else:
-            tree.require_options()
-    return with_average(request.settings.get("average"), joined(trees))
-
-
-def _designed(request):
-    """(tree, heights) of a request, as of `make_design`."""
-    from ..designs.design import make_design
-
-    scheme = request.scheme
-    source = request.source
-    if scheme is None or "control" in scheme.made_of:
-        from ..control.build import rename
-        from ..models.control_files import model_file, read_control
-
-        if scheme is None:
-            return read_control(source), None
-        refuse_scheme(source, "DATA writes one")
-        tree = read_control(source)
-        if request.path is not None:
-            tree.require_names()
-            tree = rename(tree, [model_file(row.text, request.path) for row in tree.rows])
-        return scheme.make(tree), None
-    if "classes" not in scheme.made_of:
-        return _from_operand(request)
-    labels, names = _labels(request)
-    return make_design(scheme.name, labels, names, **request.settings)
-
-
 def _is_number(text):
     """Return True if the operand is a number of classes."""
     return text.isascii() and text.isdigit()
-
-
-def _labels(request):
-    source = request.source
-    points = request.points
-    if points is None:
-        if len(source) < 8:
-            k = int(source)
-        else:
-            k = 10**7
-        if k > 100_000:
-            raise UsageError(f"{source} classes are more than the 100000 that are supported")
-        return range(k), {}
-    from ..data.training import class_limits, class_totals, large_classes, training_labels
-
-    if "sizes" in request.scheme.made_of:
-        counts, names = class_totals(source, points.form, points.min_class)
-        _require_two(counts, source)
-        return counts, names
-    counts, names = training_labels(source, points.form)
-    if points.min_class is None:
-        labels = list(counts)
-    else:
-        labels = large_classes(counts, class_limits(points.min_class)[0], source, names)
-    _require_two(labels, source)
-    return labels, names
-
-
-def _from_operand(request):
-    from ..designs.design import make_design
-
-    scheme = request.scheme
-    source = request.source
-    if _is_number(source):
-        expected = " or ".join(
-            {"data": "training data", "confusions": "a contingency table"}[word]
-            for word in scheme.made_of
-        )
-        raise UsageError(
-            f"-Q {scheme.heading.split()[0]} designs from data: expected {expected}, "
-            f"found the number {source}"
-        )
-    of_data = "data" in scheme.made_of
-    material = None
-    if not of_data or "confusions" in scheme.made_of and request.points.form.kind == "binary":
-        from ..data.confusions import holds_confusions, read_confusions
-
-        if not of_data or holds_confusions(source):
-            material = read_confusions(source)
-            if of_data and request.of_points:
-                raise UsageError(
-                    f"{request.of_points[0]} is for training data, and {source} holds "
-                    "how often classes were confused"
-                )
-    return make_design(
-        scheme.name, _labelled_points(request) if material is None else material, **request.settings
-    )
-
-
-def _labelled_points(request):
-    from ..designs.design import LabelledPoints
-
-    data = load_normalised(request.points)
-    _require_two(data.counts, request.source)
-    return LabelledPoints(data.x, data.y, sorted(data.counts), data.name_of, data.weights)
-
-
-def _require_two(labels, source):
-    if len(labels) < 2:
-        raise DataError("holds one class: expected at least two", file=source)

@@ -1,12 +1,9 @@
 """simulate_decoders: how often decoders of one-vs-one classifiers find the true class."""
 
 import argparse
-import json
 import re
-import sys
 
 from ..core.errors import UsageError
-from .messages import Progress
 from .option_types import list_of, probability, whole_number
 from .options import add_seed, check_files, Parser
 from .reports import add_report, PICTURES, reports_of
@@ -87,40 +84,14 @@ def get_parser():
 
 
 def execute(args):
-    """Simulate, draw, print."""
-    from ..experiments.simulation import simulations
-    from ..report.chart_simulation import draw
-    from ..report.simulations import simulation_blocks, simulation_csv
-    from ..report.text import blocks_text
-
+    """Make a plan of the options, and simulate by it."""
     reports = reports_of(args)
     if args.report:
         check_files(args.files, inputs={"--similarity": [args.similarity]})
     plan = _plan(args)
-    words, as_json = args.similarity, args.json
-    with Progress("simulating") as progress:
-        rows = simulations(plan, progress)
+    from .work.simulate_decoders import run
 
-    def all_numbers():
-        content = {
-            "rounds": plan.rounds,
-            "seed": plan.seed,
-            "top": plan.top,
-            "chance": plan.chance,
-            "similarity": words,
-            "results": rows,
-        }
-        return json.dumps(content, indent=1) + "\n"
-
-    text = reports.write(
-        {".json": all_numbers, ".csv": lambda: simulation_csv(rows, plan.top)},
-        lambda path: draw(path, rows, plan.top, words),
-    )
-    if text is None and as_json:
-        text = all_numbers()
-    elif text is None:
-        text = blocks_text(simulation_blocks(rows, plan.top))
-    sys.stdout.write(text)
+    run(plan, args.similarity, args.json, reports)
 
 
 def _plan(args):

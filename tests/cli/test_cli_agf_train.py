@@ -12,9 +12,10 @@ import pytest
 
 import agfmc
 from agfmc.api import functions
-from agfmc.cli import agf_train, training_page
+from agfmc.cli import agf_train
 from agfmc.cli.hints import classify_command
 from agfmc.cli.options import Parser
+from agfmc.cli.work import training_page
 from agfmc.experiments import best_search, families
 from agfmc.experiments.best_search import BestSearch
 from agfmc.experiments.search import Axis, SearchSpace

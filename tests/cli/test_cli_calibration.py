@@ -389,7 +389,7 @@ def test_what_cannot_be_calibrated_is_trained_all_the_same(train, run, monkeypat
 
         train("pairs")
         with monkeypatch.context() as patch:
-            patch.setattr("agfmc.models.files.merged", fail)
+            patch.setattr("agfmc.cli.work.multi_borders.merged", fail)
             done = train("pairs")
         assert f"warning: the probabilities are not calibrated: {told}\n" in done.err
         assert files("m.mbc") == {"m.mbc": files("other.mbc")["other.mbc"]}

@@ -704,26 +704,26 @@ def test_a_picture_that_could_not_be_drawn(small, monkeypatch, capsys):
         def draw(*words):
             raise OSError(28, "No space left on device", "p.svg")
 
-        patch.setattr("agfmc.report.chart_scores.draw_scores", draw)
+        patch.setattr("agfmc.cli.work.nfold.draw_scores", draw)
         assert main_of("nfold")(["--report", "p.svg", *WORDS[nfold]]) == 1
     assert kept() == [".results"]
 
 
 @pytest.mark.parametrize(
-    "command, room, work",
-    [(nfold, comparison, "cross_validate"), (compare_control, comparison, "compare")],
+    "command, work",
+    [(nfold, "cross_validate"), (compare_control, "compare")],
     ids=["nfold", "compare_control"],
 )
 @pytest.mark.parametrize("where", ["kept", "refused", "no", "nothing"])
-def test_messages_of_an_interrupted_run(small, monkeypatch, capsys, command, room, work, where):
-    real = getattr(room, work)
+def test_messages_of_an_interrupted_run(small, monkeypatch, capsys, command, work, where):
+    real = getattr(comparison, work)
 
     def interrupted(*args, **more):
         if where != "nothing":
             real(*args, **more)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(room, work, interrupted)
+    monkeypatch.setattr(f"agfmc.cli.work.{NAME_OF(command)}.{work}", interrupted)
     monkeypatch.setattr(wrapper, "_leave", lambda status: None)
     if where == "refused":
         os.makedirs("cache/agfmc")

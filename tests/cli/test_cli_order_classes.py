@@ -471,7 +471,7 @@ def test_a_bad_file_is_named(run, tmp_path):
 
 def test_without_the_library_of_the_picture_nothing_is_simulated(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "resvg_py", None)
-    monkeypatch.setattr("agfmc.experiments.simulation.simulations", None)
+    monkeypatch.setattr("agfmc.cli.work.simulate_decoders.simulations", None)
     told = refused_simulate(run, *SMALL, "--report", str(tmp_path / "a.png"))
     assert "a picture in PNG needs resvg_py: pip install 'agfmc[plot]'" in told
     assert not list(tmp_path.iterdir())

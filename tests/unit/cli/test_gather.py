@@ -15,15 +15,14 @@ from agfmc.data.training import load_training
 from agfmc.core.errors import DataError
 from agfmc.data.types import InputFormat
 from agfmc.score.evaluation import with_weights
-from agfmc.cli.gather import (
+from agfmc.cli.work.gather import (
     answers_part,
     report_score_request,
-    data_part,
     file_digests,
     hardest_points,
     relabelled,
-    TrainingRows,
 )
+from agfmc.cli.work.pages import data_part, TrainingRows
 from agfmc.files.kinds import name_of_file
 from agfmc.tables.types import ColumnRoles, TableFormat
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ..answers.libagf_text import format_points
-from ..core.errors import DataError, warn_user
-from ..data.class_names import names_bytes
-from ..data.groups import group_words, groups_bytes
-from ..data.libagf import cls_bytes, con_bytes
-from ..data.types import Dataset
-from ..data.weights import chosen_rows, weights_bytes
-from ..experiments.comparison import CrossValidation
-from ..files.atomic import replacing_with
+from ...answers.libagf_text import format_points
+from ...core.errors import DataError, warn_user
+from ...data.class_names import names_bytes
+from ...data.groups import group_words, groups_bytes
+from ...data.libagf import cls_bytes, con_bytes
+from ...data.types import Dataset
+from ...data.weights import chosen_rows, weights_bytes
+from ...experiments.comparison import CrossValidation
+from ...files.atomic import replacing_with
 
 
 def write_held_out(

@@ -5,26 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import scipy
 
-from ..control.tree import Tree
-from ..core.answers import Results
-from ..core.errors import DataError
-from ..core.provenance import libsvm_version, settings_text
-from ..core.version import __version__
-from ..data.types import Dataset, InputFormat
-from ..experiments.candidates import Candidate
-from ..experiments.comparison import CrossValidation
-from ..experiments.experiment import Experiment
-from ..files.opening import is_stream, open_input
-from ..models.description import describe_recipe
-from ..report.content import AnswersPart, DataPart, HardPoint
-from ..score.evaluation import ScoreRequest, evaluate
-from ..score.nodes import costs_of_nodes
-from ..tables.ids import ids_beside, table_facts
+from ...control.tree import Tree
+from ...core.answers import Results
+from ...core.errors import DataError
+from ...core.provenance import libsvm_version, settings_text
+from ...core.version import __version__
+from ...files.opening import open_input
+from ...report.content import AnswersPart, DataPart, HardPoint, Step
+from ...score.evaluation import evaluate, ScoreRequest
+from ...score.nodes import costs_of_nodes
+from ..pages import Page
 
 HARDEST = 20  # points that are shown
 _LIKELY = 3  # classes of each of them
@@ -33,71 +30,6 @@ _RESAMPLES, _FEWEST = 400, 100
 _TOP, _FEW_CLASSES = 3, 6  # the K of the top-K accuracy, and from how many classes it tells much
 _PIECE = 1 << 20
 _SETTINGS = 8  # different ones of the classifiers of a model that are listed
-
-
-def data_part(
-    source: str,
-    data: Dataset,
-    facts: Iterable[tuple[str, str]] = (),
-    missing: Mapping[str, int] | None = None,
-) -> DataPart:
-    """The `DataPart` of a data set; missing: {column: missing cells} of its table."""
-    counts = data.counts
-    rows = [*facts]
-    if missing is not None:
-        rows.append(
-            (
-                "missing cells",
-                f"{sum(missing.values())} in {len(missing)} columns" if missing else "none",
-            )
-        )
-    if data.rows is not None:
-        rows.append(
-            (
-                "points of the file",
-                f"{len(data.y)} of them are used: the others are of "
-                "classes that are left out, have weight 0, or are not in the sample",
-            )
-        )
-    return DataPart(
-        source,
-        len(data.y),
-        int(data.x.shape[1]),
-        tuple(counts),
-        tuple(map(float, counts.values())),
-        None if data.recipe is None else describe_recipe(data.recipe),
-        tuple(rows),
-        missing,
-    )
-
-
-class TrainingRows:
-    """The rows of training data in their file, which is read again for a page.
-
-    `source`, `form` and `data` are the file, its `InputFormat`, and what was read; `missing` is
-    {column: missing cells} of a table, once it was read, or None.
-    """
-
-    def __init__(self, source: str, form: InputFormat, data: Dataset):
-        self.missing: dict[str, int] | None = None
-        self._source, self._form, self._data = source, form, data
-
-    def ids(self, rows: Sequence[int] = ()) -> dict[int, str]:
-        """{row: its id} of rows of the data; {} where they have none, or cannot be read again."""
-        if is_stream(self._source):
-            return {}
-        number_of = self._data.rows
-        recipe = self._data.recipe
-        numbers = {int(row): int(row if number_of is None else number_of[row]) for row in rows}
-        if self._form.kind == "table":
-            facts = table_facts(self._source, self._form, recipe, numbers.values())
-            self.missing = facts.missing
-            ids = facts.ids
-        elif self._form.kind == "binary":
-            ids = ids_beside(self._source, numbers.values())
-        else:
-            ids = {}
-        return {row: ids[number] if ids else str(number) for row, number in numbers.items()}
 
 
 def data_of_model(info: Mapping) -> DataPart:
@@ -154,41 +86,6 @@ def answers_part(
     hardest = hardest_points(results, ids)
     return AnswersPart(
         origin, evaluate(results, bins, scores), splits, hardest, _costs(results, tree)
-    )
-
-
-def validation_part(
-    experiment: Experiment,
-    candidate: Candidate,
-    results: Sequence[CrossValidation],
-    rows: TrainingRows,
-    bins: int = 10,
-) -> AnswersPart:
-    """The `AnswersPart` of the results of `cross_validate`.
-
-    `rows` are those of its data, `bins` those of the calibration.
-    """
-    first = results[0]
-    whole = first.results
-    if len(results) > 1:
-        whole = replace(whole, before=results[1].results.p)
-    words = (
-        f"{candidate.name}, decoder {first.decoder}: {experiment.plan.description}; the answers to "
-        f"{len(whole.truth)} held-out points"
-    )
-    # a tree that is made from data differs from split to split
-    if candidate.made_of_data:
-        tree = None
-    else:
-        tree = candidate.tree_for(experiment.data, experiment.data.name_of)
-    return answers_part(
-        whole,
-        words,
-        scores=report_score_request(whole),
-        bins=bins,
-        tree=tree,
-        splits=first.columns,
-        ids=rows.ids,
     )
 
 
@@ -277,7 +174,6 @@ def relabelled(results: Results, names: Sequence[str], tree: Tree) -> tuple[Resu
 
 def versions() -> list[tuple[str, str]]:
     """(program, version) of this package and what its numbers depend on."""
-    import scipy
 
     return [
         ("agfmc", __version__),
@@ -325,3 +221,19 @@ def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
                 digest.update(piece)
         digests.append((f"sha256 of {os.path.basename(path)}", digest.hexdigest()))
     return digests
+
+
+def step_of(page: Page, why: str) -> Step:
+    """The `Step` of the command of a page."""
+    return Step(shlex.join(page.command), why)
+
+
+def provenance(
+    page: Page, more: Iterable[tuple[str, str]] = (), info: Mapping | None = None
+) -> tuple[tuple[str, str], ...]:
+    """(name, value) pairs: versions, options, more such pairs, digests of inputs, and the
+    training of a model, of which `describe` tells in info."""
+    pairs = [*versions(), ("command", page.command[0]), *page.facts, *more]
+    if info is not None:
+        pairs += [(f"model: {name}", value) for name, value in settings_of(info)]
+    return (*pairs, *file_digests(page.inputs))

@@ -3,12 +3,12 @@
 import os
 import shlex
 
-from ..core.errors import one_line
-from ..core.text import spread
-from ..report.trials import choice_words, estimate_words, gain_words
-from ..score.rows import SCORES
-from ..tables.recipe_file import format_recipe
-from .hints import operand
+from ...core.errors import one_line
+from ...core.text import spread
+from ...report.trials import choice_words, estimate_words, gain_words
+from ...score.rows import SCORES
+from ...tables.recipe_file import format_recipe
+from ..hints import operand
 
 
 def training_script(request, model, result):

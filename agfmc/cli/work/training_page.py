@@ -4,21 +4,22 @@ import os
 import time
 from dataclasses import replace
 
-from ..api.functions import train
-from ..control.parse import parse
-from ..core.text import time_words
-from ..data.weights import chosen_rows
-from ..experiments.candidates import Candidate
-from ..experiments.comparison import cross_validate
-from ..experiments.experiment import splits
-from ..files.kinds import name_of_file
-from ..models.description import describe
-from ..prediction.importance import data_columns, EFFECTS, importance, POINTS, VALUES
-from ..report.content import ModelPart, Step
-from .gather import file_digests, TrainingRows, validation_part
-from .hints import operand
-from .messages import Progress, report
-from .pages import make_page, plain
+from ...api.functions import train
+from ...control.parse import parse
+from ...core.text import time_words
+from ...data.weights import chosen_rows
+from ...experiments.candidates import Candidate
+from ...experiments.comparison import cross_validate
+from ...experiments.experiment import splits
+from ...files.kinds import name_of_file
+from ...models.description import describe
+from ...prediction.importance import data_columns, EFFECTS, importance, POINTS, VALUES
+from ...report.content import ModelPart, Step
+from ..hints import operand
+from ..messages import Progress, report
+from .experiments import head_of
+from .gather import file_digests, provenance
+from .pages import make_page, plain, TrainingRows, validation_part
 from .training_script import script_steps, validation_steps
 
 _OVERRUN = 10.0, 0.1  # by which the page may exceed the limit: seconds, or a share of it
@@ -58,7 +59,7 @@ class TrainingPage:
         importance = None
         if answers is not None:
             importance = self._importance(answers)
-        head = request.head(self._experiment)
+        head = head_of(request, self._experiment)
         comparison = plain({"data": request.source, **self._result, **head})
         info = describe(self._model)
         first, *steps = script_steps(request, self._model, self._result)
@@ -72,7 +73,7 @@ class TrainingPage:
             model=ModelPart(self._model.tree, os.path.basename(request.model), info),
             answers=answers,
             comparison=comparison,
-            provenance=request.page.provenance(file_digests([request.model]), info),
+            provenance=provenance(request.page, file_digests([request.model]), info),
             importance=importance,
             notes=self._result["notes"],
         )
