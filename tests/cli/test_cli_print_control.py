@@ -560,10 +560,11 @@ def test_the_matrix_of_a_file_that_is_shown(control):
 
 
 def test_pictures(control, monkeypatch):
+    import agfmc.report.chart_control as charts
+
     drawn = []
     monkeypatch.setattr(
-        "agfmc.cli.work.print_control.draw_control",
-        lambda path, tree, heights=None: drawn.append((path, tree, heights)),
+        charts, "draw_control", lambda path, tree, heights=None: drawn.append((path, tree, heights))
     )
     save_line()
     save_designs("c.mbc", UNTRAINED)

@@ -243,6 +243,7 @@ def test_commands_load_nothing_heavy():
 LATER = {
     "mbh2mbm": {"join_models", "write_program"},
     "mbm_info": {"mbm_info_page"},
+    "multi_borders": {"prediction.calibrate"},
     "print_control": {"design_sources", "data.class_names", "report.chart_control"},
 }
 
