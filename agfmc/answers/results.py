@@ -17,7 +17,7 @@ from ..data.class_names import number_classes, read_names, read_names_of
 from ..data.groups import group_numbers_beside
 from ..data.libagf import read_cls, read_con
 from ..data.libsvm import read_svm_labels
-from ..data.printed import read_probabilities
+from ..data.printed import check_answers, read_probabilities
 from ..data.weights import read_weights, weights_beside
 from ..files.number_text import is_svm
 from ..score.evaluation import warn_of_no_probabilities, with_weights
@@ -95,24 +95,6 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         winner = probability(read_con(f"{base}.con", n=len(truth)), k)
     p, winner = probabilities_only(p, winner, probabilities or base + ".con")
     return Results(truth, result, present if labels is None else labels, k, winner, p)
-
-
-def check_answers(table, result, file, base, others=False):
-    """`DataError` unless a table is of as many points as result (n,) and, but for `others`, of its
-    classes."""
-    if len(table.p) != len(result):
-        raise DataError(
-            f"has {len(table.p)} rows of probabilities, but there are {len(result)} points",
-            file=file,
-        )
-    if others:
-        return
-    for row in np.flatnonzero(table.classes != result)[:1].tolist():
-        raise DataError(
-            f"the class of row {row + 1} is {table.classes[row]}, but "
-            f"{result[row]} in {base}.cls: they are not of one run",
-            file=file,
-        )
 
 
 def _read_truth(path, k, names):

@@ -182,3 +182,21 @@ def _check_labels(values, first, path, step=1, hint=""):
             file=path,
             line=first + step * int(np.argmax(wrong)),
         )
+
+
+def check_answers(table, result, file, base, others=False):
+    """`DataError` unless a table is of as many points as result (n,) and, but for `others`, of its
+    classes."""
+    if len(table.p) != len(result):
+        raise DataError(
+            f"has {len(table.p)} rows of probabilities, but there are {len(result)} points",
+            file=file,
+        )
+    if others:
+        return
+    for row in np.flatnonzero(table.classes != result)[:1].tolist():
+        raise DataError(
+            f"the class of row {row + 1} is {table.classes[row]}, but "
+            f"{result[row]} in {base}.cls: they are not of one run",
+            file=file,
+        )

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..answers.results import check_answers
 from ..control.build import to_code
 from ..control.tree import Tree
 from ..core.answers import Results
@@ -34,7 +33,7 @@ from ..core.splits import of_rows
 from ..core.text import listed
 from ..data.groups import group_numbers_beside
 from ..data.libagf import read_cls, read_con
-from ..data.printed import read_probabilities
+from ..data.printed import check_answers, read_probabilities
 from ..data.types import Dataset
 from ..data.weights import read_weights, weights_beside
 from ..decode.learned import fit_learned, LearnedFit
