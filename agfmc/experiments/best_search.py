@@ -49,7 +49,7 @@ _FOLDS = 5  # of the points, for the estimate of an average
 _SCALES = np.exp(np.linspace(np.log(0.2), np.log(4.0), 61))  # of log probabilities
 _MARGIN = 1.3  # times the expected seconds of the last training
 _LEAST_RESERVED = 0.5  # seconds for it
-_GRACE = 3.0  # seconds beyond the limit, for a first model
+_GRACE = 2.5  # seconds beyond the limit, or the begin of the search, for a first score
 _LARGEST = 0.6  # of the time that is left, which one entry may be expected to take
 _FIRST_SLICE = 0.25  # of the time that is left, for tuning one family
 _GAIN = 2e-4  # of the loss, by which a round of tuning must be better, or it is the last
@@ -529,7 +529,7 @@ class BestSearch:
     def _end(self):
         """The end of the search: the last training needs the rest."""
         if not self.entries:
-            return self.deadline - _LEAST_RESERVED + _GRACE
+            return max(self.deadline, self._start) + _GRACE
         best = self._ranked()[:3]
         reserved = _MARGIN * self.expected(best)
         return self.deadline - max(_LEAST_RESERVED, reserved)

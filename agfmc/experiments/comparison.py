@@ -78,19 +78,8 @@ def compare(
                     for word in (names[number], f"{names[number]}:{decoder}")
                 ],
             )
-    rows = [(names[number], decoder) for number, decoder in tally]
-    return table_of(experiment, rows, list(tally.values()), by, against)
-
-
-def table_of(
-    experiment: Experiment, names: list, outcomes_of: list, by: str, against: str | None = None
-) -> dict:
-    """The result of `compare` for outcomes that were computed before.
-
-    names: (configuration, decoder) of each row;  outcomes_of: the `Outcome`s of each, of the same
-    splits.
-    """
-    rows = [_row(*name, outcomes) for name, outcomes in zip(names, outcomes_of)]
+    outcomes_of = list(tally.values())
+    rows = [_row(names[number], decoder, outcomes) for (number, decoder), outcomes in tally.items()]
     plan = experiment.plan
     sound = [row for row in rows if "error" not in row]
     for column in columns_of(sound[0]) if len(sound) > 1 else ():

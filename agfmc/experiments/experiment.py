@@ -49,7 +49,6 @@ class SplitPlan(NamedTuple):
     fraction : share of each class held out at random, `trials` times
     left_out : in place of all that, everything is trained on, and the calibration points are
         answered by their exact leave-one-out decision values
-    only : numbers, from 0, of the splits that are used, None for all
     share : of each training part a stratified sample of this share is used
     """
 
@@ -58,14 +57,11 @@ class SplitPlan(NamedTuple):
     trials: int = 10
     seed: int = 1
     left_out: bool = False
-    only: range | None = None
     share: float = 1.0
 
     @property
     def count(self) -> int:
         """Number of splits."""
-        if self.only is not None:
-            return len(self.only)
         if self.left_out:
             return 1
         return self.trials * (self.parts or 1)
@@ -92,14 +88,6 @@ class SplitPlan(NamedTuple):
         if self.left_out:
             return "leave-one-out values"
         if self.parts:
-            if self.only is not None and self.count < self.parts:
-                first = self.only[0] + 1
-                last = self.only[-1] + 1
-                if last > first:
-                    numbers = f"parts {first} to {last}"
-                else:
-                    numbers = f"part {first}"
-                return f"{numbers} of {self.parts} held out"
             if self.trials == 1:
                 times = ""
             else:
@@ -128,13 +116,6 @@ class Part(NamedTuple):
 
 def splits(y: np.ndarray, plan: SplitPlan, groups: np.ndarray | None = None) -> Iterator[Split]:
     """Yield the `plan.count` `Split`s of labels y (n,), which do not divide `groups` (n,)."""
-    yield from islice(
-        _all_splits(y, plan, groups),
-        *((None,) if plan.only is None else (plan.only.start, plan.only.stop)),
-    )
-
-
-def _all_splits(y, plan, groups):
     for trial in range(plan.trials):
         name = f"trial {trial + 1}"
         seed = derived_seed(plan.seed, trial)

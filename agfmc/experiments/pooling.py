@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +19,9 @@ import numpy as np
 from ..core.answers import Results
 from ..core.probabilities import mean, REJECTED, standard_error
 from ..score.contingency import contingency
-from ..score.intervals import effective_number, resampled
+from ..score.intervals import effective_number
 from ..score.rows import ALL_SCORES
-from ..score.significance import resampled_t
 
-_RESAMPLES = 1000
 _NUMBERS = 1 << 21  # in a block of resamples
 _LEAST = float(np.finfo(np.float32).smallest_subnormal)
 FORECASTS = 3  # of each point, the first fields of `HeldOutPoints`
@@ -140,35 +137,6 @@ def mean_loss(name: str, row: Sequence, other: Sequence) -> tuple[float, float] 
     lost = first - second
     w = joined(row, "weights")
     return mean(lost, w), standard_error(lost, w, joined(row, "groups"))
-
-
-def gain_over(name: str, row: Sequence, other: Sequence, plan) -> tuple[float, float]:
-    """The gain in the score `name` of one row over another, their outcomes on the same splits,
-    pooled, and its standard error.
-
-    The error is that of the mean of the points where the score is one: a few splits tell less. Else
-    it is that of the differences on the splits, corrected as in `resampled_t`, or where these cannot
-    tell it, the deviation over 1000 resamples of the held-out points.
-    """
-    score = ALL_SCORES[name]
-    lost = mean_loss(name, row, other)
-    if lost is not None and score.pools != "square":
-        return -float(lost[0]), float(lost[1])
-    gain = score.sign * (pooled(name, row) - pooled(name, other))
-    test = resampled_t([a.scores[name] - b.scores[name] for a, b in zip(row, other)], plan.ratio)
-    error = test.deviation * math.sqrt(1 / len(row) + plan.ratio)
-    if math.isfinite(error):
-        return gain, error
-    truth = joined(row, "truth")
-    both = Resampled(name, [row, other])
-    draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed, joined(row, "groups"))
-    values = np.array(
-        [np.subtract(*both.scores(counts[None])[0]) for counts in islice(draws, _RESAMPLES)]
-    )
-    values = values[np.isfinite(values)]
-    if len(values) > 1:
-        error = float(values.std(ddof=1))
-    return gain, error
 
 
 def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:

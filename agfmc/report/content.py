@@ -171,9 +171,7 @@ class ReportContent:
 
     Attributes
     ----------
-    comparison : as the JSON of compare_control has it, with `choice` where it was made to choose:
-        {"configuration", "decoder", "top": the same of the best row, "gain", "error": of the best
-        over the first row, or None}
+    comparison : as the JSON of compare_control has it, or the result of `api.train_best`
     search : as `agfmc.tune` returns it
     provenance : (name, value) pairs
     steps : commands that repeat it

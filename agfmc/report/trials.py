@@ -47,18 +47,14 @@ def trial_verdict(content: ReportContent) -> list[str]:
         alone = shares_alone(content.data.counts or ())
     result = content.comparison
     words = []
-    if result is None or content.answers is not None:
+    if result is None or content.answers is not None or "entries" in result:
         best = None
     else:
-        best = chosen_row(result)
+        best = best_row(result)
     if best is not None:
         by = result["by"]
         against = result["against"]
         mean, bounds, _ = _difference(best, result)
-        if result.get("choice") is None:
-            chosen = "best"
-        else:
-            chosen = "chosen"
         if against and bounds:
             compared = (
                 f"; the difference from {_called(against)} is {mean} (95\u00a0% interval {bounds})"
@@ -67,7 +63,7 @@ def trial_verdict(content: ReportContent) -> list[str]:
             compared = ""
         words.append(
             f"Of {plural(len(result['rows']), 'configuration')} with their decoders, "
-            f"{_called(best)} is {chosen} by {ALL_SCORES[by].title}: "
+            f"{_called(best)} is best by {ALL_SCORES[by].title}: "
             f"{number(best[by]['pooled'])} on held-out samples{compared}."
         )
         right = (best.get("accuracy") or {}).get("pooled")
@@ -191,7 +187,6 @@ def comparison_blocks(result: Mapping) -> list[Block]:
                 "p below 0.05 in one comparison of twenty."
             )
         )
-    blocks += [text(words) for words in _choice(result)]
     if every > len(result["rows"]):
         blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
     blocks += map(note, comparison_notes(result))
@@ -211,9 +206,6 @@ def comparison_notes(result: Mapping) -> list[str]:
     those without the score."""
     rows = [row for row in result["rows"] if "error" not in row]
     notes = [
-        f"{name}: {' and '.join(members)}" for name, members in result.get("members", {}).items()
-    ]
-    notes += [
         f"{_zero_words(row['zero_probability'])}: {_called(row)}"
         for row in rows
         if row.get("zero_probability")
@@ -294,55 +286,12 @@ def _merged(result):
     }
 
 
-def chosen_row(result: Mapping) -> Mapping | None:
-    """The row that was chosen, where the comparison was made for that, or else the best one."""
-    choice = result.get("choice")
-    if choice is None:
-        return best_row(result)
-    return next(
-        row
-        for row in result["rows"]
-        if row["configuration"] == choice["configuration"]
-        and choice["decoder"] in row["decoder"].split(", ")
-    )
-
-
-def _choice(result):
-    choice = result.get("choice")
-    if choice is None:
-        return []
-    title = ALL_SCORES[result["by"]].title
-    top = choice["top"]
-    first = result["rows"][0]
-    chosen = f"Chosen: {_called(choice)}"
-    if choice["gain"] is None:
-        return [f"{chosen}, the best by {title}."]
-    rule = (
-        f"The first row, {_called(first)}, is kept unless another one is better by more than "
-        "one standard error of their difference. This is a rule for choosing, and asks for less "
-        "evidence than p below 0.05."
-    )
-    better = (
-        f"by {number(choice['gain'])}, {{}} one standard error of the difference, "
-        f"{number(choice['error'])}"
-    )
-    if (top["configuration"], top["decoder"]) == (choice["configuration"], choice["decoder"]):
-        return [
-            f"{chosen}. It has the best {title}, and is better than the first row "
-            f"{better.format('more than')}. {rule}"
-        ]
-    return [
-        f"{chosen}. {_called(top)} has the best {title}, but is better only "
-        f"{better.format('not more than')}. {rule}"
-    ]
-
-
 def comparison_tables(result: Mapping) -> list[DataTable]:
     """The table of the configurations with the scores that most readers ask for, and one of the
     other scores, times and costs."""
     result = _merged(result)
     by = result["by"]
-    best = chosen_row(result)
+    best = best_row(result)
     first = next((row for row in result["rows"] if "error" not in row), {})
     every = sorted((name for name in ALL_SCORES if name in first), key=lambda name: name != by)
     few = [name for name in every if name in (by, *_MAIN_SCORES)]
@@ -369,14 +318,10 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
             )
         )
 
-    if result.get("choice") is None:
-        best_words = f"the best by {ALL_SCORES[by].title}"
-    else:
-        best_words = "the chosen one"
     return [
         made(
-            f"Configurations with their decoders, {best_words} marked. Decoders with the same "
-            "scores share a row.",
+            f"Configurations with their decoders, the best by {ALL_SCORES[by].title} marked. "
+            "Decoders with the same scores share a row.",
             False,
             (
                 *map(_score_column, few),

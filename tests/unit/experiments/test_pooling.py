@@ -1,16 +1,13 @@
 """Scores of all held-out points together, and the standard error of a difference."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from agfmc.core.answers import Results
-from agfmc.experiments.experiment import SplitPlan
 from agfmc.experiments.pooling import (
     added,
-    gain_over,
     forecasts,
     pooled,
     Resampled,
@@ -99,46 +96,3 @@ def test_summary():
         "values": [1.0, 3.0],
     }
     assert summary([1.0])["sd"] is None and summary([1.0])["pooled"] == 1.0
-
-
-def test_gain_on_several_splits():
-    good = outcomes(*(results(90, seed, 2.0) for seed in range(6)))
-    bad = outcomes(*(results(90, seed, 1.0) for seed in range(6)))
-    plan = SplitPlan(0.25, None, 6)
-    gain, error = gain_over("uncertainty_coefficient", good, bad, plan)
-    values = [
-        a.scores["uncertainty_coefficient"] - b.scores["uncertainty_coefficient"]
-        for a, b in zip(good, bad)
-    ]
-    assert gain > 0
-    assert error == pytest.approx(np.std(values, ddof=1) * math.sqrt(1 / 6 + 1 / 3))
-    loss = [
-        np.concatenate([-np.log(part.forecasts[0].astype(float)) for part in parts])
-        for parts in (good, bad)
-    ]
-    gain, error = gain_over("log_loss", good, bad, plan)  # a mean of the points
-    assert gain == pytest.approx(np.mean(loss[1] - loss[0]))
-    assert error == pytest.approx(np.std(loss[1] - loss[0], ddof=1) / math.sqrt(540), rel=1e-3)
-    assert gain_over("accuracy", bad, good, plan)[0] < 0
-
-
-@pytest.mark.parametrize("name", SCORES)
-def test_gain_on_a_single_split(name):
-    good, bad = outcomes(results(300, 1, 2.0)), outcomes(results(300, 1, 1.5))
-    gain, error = gain_over(name, good, bad, SplitPlan(0.3, None, 1))
-    assert 0 < error < 0.1 and gain > 0
-    assert (gain, error) == gain_over(name, good, bad, SplitPlan(0.3, None, 1))
-
-
-def test_gain_where_a_split_has_no_score():
-    """NaN on one of several splits: the points decide."""
-    good, bad = (
-        [
-            SimpleNamespace(
-                **{**vars(part), "scores": {**part.scores, "uncertainty_coefficient": value}}
-            )
-            for part, value in zip(outcomes(results(50, 1, s), results(50, 2, s)), (0.5, math.nan))
-        ]
-        for s in (2.0, 1.0)
-    )
-    assert 0 < gain_over("uncertainty_coefficient", good, bad, SplitPlan(0.3, None, 2))[1] < 0.1

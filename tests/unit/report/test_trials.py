@@ -176,8 +176,6 @@ def test_decoders_with_the_same_scores_share_a_row():
     assert rows[0].cells[3] == "reference" and rows[1].strong
     drawn = next(block.value for block in every.blocks if block.kind == "pictures")
     assert "second, full, code" in drawn[0].svg and "third" not in drawn[0].svg
-    words = choice(0.1, 0.05) | {"decoder": "code"}
-    assert tables(section(comparison={**found, "choice": words}))[0].rows[1].strong
 
 
 def verdict(**parts):
@@ -192,7 +190,7 @@ def test_verdict_of_a_comparison_and_of_a_search():
         "\u22120.1900 to \u22120.0100). It answers 80.0 % correctly; always answering the most "
         "frequent class would give 50.0 %."
     )
-    assert "second (full) is chosen by" in verdict(comparison=comparison(choice=choice(1, 1)))
+    assert verdict(comparison=best()).startswith("The log loss on new data is estimated as 0.2600")
     assert verdict(comparison=comparison(rows=[])) == ""
     estimate = {"score": 0.25, "error": 0.03, "points": 40, "how": "part 3"}
     assert verdict(search=search(estimate=estimate), data=data) == (
@@ -200,36 +198,6 @@ def test_verdict_of_a_comparison_and_of_a_search():
         "the classes alone would give 1.0397."
     )
     assert verdict(search=search()) == "There is no estimate for new data."
-
-
-def choice(gain, error, **top):
-    return {
-        "configuration": "second",
-        "decoder": "full",
-        "gain": gain,
-        "error": error,
-        "top": {"configuration": "second", "decoder": "full", **top},
-    }
-
-
-def test_the_rule_of_a_choice_is_told():
-    words = told(section(comparison=comparison(choice=choice(0.1, 0.05))), "text")
-    assert "Chosen: second (full). It has the best log loss" in words
-    assert "by 0.1000, more than one standard error of the difference, 0.0500" in words
-    words = told(
-        section(comparison=comparison(choice=choice(0.1, 0.2, configuration="third"))), "text"
-    )
-    assert "third (full) has the best log loss, but is better only by 0.1000" in words
-    words = told(section(comparison=comparison(choice=choice(None, None))), "text")
-    assert "Chosen: second (full), the best by log loss." in words and "rule" not in words
-    assert "Chosen" not in told(section(comparison=comparison()), "text")
-
-
-def test_the_chosen_row_stands_out_in_the_place_of_the_best():
-    found = comparison(choice=choice(0.1, 0.2) | {"configuration": "first", "decoder": "vote"})
-    table = tables(section(comparison=found))[0]
-    assert [row.strong for row in table.rows] == [True, False, False]
-    assert "the chosen one" in table.caption
 
 
 def test_of_very_many_configurations_the_best_are_shown():
