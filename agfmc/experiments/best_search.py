@@ -13,6 +13,7 @@ The clock is kept by what entries are expected to take, which is measured as the
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Sequence
@@ -187,13 +188,16 @@ class BestSearch:
     def _score_families(self, families):
         """Score every family with its first options, the cheapest first, as far as time allows."""
         failure = None
+        self._start = time.monotonic()
         for family in sorted(families, key=self._expected_seconds):
             seconds = self._speed * self._expected_seconds(family)
             if seconds > _LARGEST * self._remaining():
                 self.left_out[family.name] = f"not tried (about {max(seconds, 1):.0f} s)"
                 continue
             try:
-                self._score(family, family.first_options, self._end())
+                # without a score there is no model: the first one is not interrupted
+                until = self._end() if self.entries else math.inf
+                self._score(family, family.first_options, until)
             except AgfmcError as error:
                 failure = error
                 self.left_out[family.name] = str(error)

@@ -178,7 +178,7 @@ def read(name):
 
 
 def ours(train, test, limit, group=None, root=ROOT):
-    """Probabilities (n, k) of agf_train, its classes, its comments, bytes of the model, seconds."""
+    """Probabilities (n, k) of agf_train, its classes, its lines, bytes of the model, seconds."""
     from agfmc.data.from_table import read_table
     from agfmc.data.types import InputFormat
     from agfmc import Classifier, load
@@ -195,7 +195,6 @@ def ours(train, test, limit, group=None, root=ROOT):
                 "--label=the_class",
                 "-j2",
                 f"--time-limit={limit}",
-                "--quiet",
                 *([f"--group={group}"] if group else []),
                 paths[0],
                 paths[2],
@@ -211,7 +210,7 @@ def ours(train, test, limit, group=None, root=ROOT):
         start = time.perf_counter()
         p = Classifier(model).probabilities(np.asarray(data.x))
         seconds, size = time.perf_counter() - start, os.path.getsize(paths[2])
-    comments = done.stdout.partition("mkdir")[0].splitlines()
+    comments = (done.stdout or done.stderr).partition("mkdir")[0].splitlines()
     return p, np.array(model.recipe.classes), comments, size, seconds
 
 

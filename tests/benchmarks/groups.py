@@ -109,7 +109,16 @@ def tuned(words):
 
 
 def searched(seconds, words):
-    out = run("agf_train", "--no-state", *words, "--time-limit", seconds, "train.csv", "a.mbm")
+    out = run(
+        "agf_train",
+        "--no-state",
+        "--script=-",
+        *words,
+        "--time-limit",
+        seconds,
+        "train.csv",
+        "a.mbm",
+    )
     line = next(line for line in out.splitlines() if "estimate for new data" in line)
     promise, error = (
         float(word.rstrip(","))
