@@ -62,7 +62,7 @@ def _warn_of_rejected(result, what):
         warn_user(f"{rejected} of {len(result)} points were rejected: {what}")
 
 
-def brief_comparison(truth_path, base, weights=WeightSource()):
+def brief_comparison(truth_path, base, weights):
     """Accuracy and uncertainty coefficient as one line; weights: those of the points."""
     results = _results(truth_path, base, weights)
     _warn_of_rejected(results.result, "they count as wrong")
@@ -182,7 +182,7 @@ def _score(value, layout):
     return "-".rjust(len(format(0.0, layout)) if layout != "f" else 1)
 
 
-def samples_of_text(truth_path, path, header=True, classes=True):
+def samples_of_text(truth_path, path, header, classes):
     """(p, t, k, n) of all probabilities: lines of k of them and, with `classes`, a class.
 
     They are forecasts (N,), 1 where they came true, else 0 (N,), and the numbers of classes and

@@ -30,7 +30,7 @@ class Quantity:
     low: np.ndarray
     high: np.ndarray
     mean: np.ndarray
-    levels: tuple[float, ...] = ()
+    levels: tuple[float, ...]
 
     def __call__(self, p: np.ndarray) -> np.ndarray:
         """Expectation and quantiles (n, 1 + q) for probabilities p (n, k), ascending labels.

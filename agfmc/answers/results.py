@@ -45,22 +45,17 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     UsageError : where k or labels are needed or contradict the files
     """
     # first: from a pipe they end when the command that writes the other files has done so
-    if probabilities is None:
-        table = None
-    else:
+    table = None
+    known = k
+    if probabilities is not None:
         table = read_probabilities(probabilities)
-    if table is None:
-        known = k
-    else:
         known = table.p.shape[1]
-    if names is None or isinstance(names, tuple):
-        given = names
-    else:
-        given = read_names(names)
-    truth = _read_truth(truth_path, known, given)
+    if names is not None and not isinstance(names, tuple):
+        names = read_names(names)
+    truth = _read_truth(truth_path, known, names)
     if truth.min() < 0:
         truth = number_classes(
-            truth, known, truth_path, given, ": give `names`, or `class_count` if all occur"
+            truth, known, truth_path, names, ": give `names`, or `class_count` if all occur"
         )
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     present = np.unique(np.concatenate([truth, result[result >= 0]]))
@@ -110,7 +105,7 @@ def _read_truth(path, k, names):
     return y
 
 
-def with_weights_of(results: Results, truth_path: str, source: WeightSource, names=None) -> Results:
+def with_weights_of(results: Results, truth_path: str, source: WeightSource, names) -> Results:
     """`results` with the weights of a source, and the groups beside the true classes.
 
     Without a file of weights, those in base.wgt beside base.cls (or base.truth) are taken, with a
@@ -128,9 +123,8 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource, nam
                 f"the points of {truth_path} have the weights in {path} "
                 '(`weight="none"`: they all count alike)'
             )
-    if path in (None, NO_WEIGHTS):
-        w = None
-    else:
+    w = None
+    if path not in (None, NO_WEIGHTS):
         w = read_weights(path, len(results.truth))
     if w is None and source.classes is None:
         return results
@@ -147,11 +141,7 @@ def probabilities_only(p, winner, file):
     Warns of that, and of values below 0 or above 1;  `DataError` for NaN and infinity.
     """
     for values in (p, winner):
-        if values is None:
-            problem = ""
-        else:
-            problem = refuted_probabilities(values)
-        if problem:
+        if values is not None and (problem := refuted_probabilities(values)):
             warn_user(f"the values in {file} {problem}; scores of probabilities are left out")
             return None, None
     if winner is not None:
@@ -217,7 +207,7 @@ def with_probabilities_before(results, path):
     return replace(results, before=table.p)
 
 
-def with_sets(results, path, tree=None):
+def with_sets(results, path, tree):
     """`results` with the sets of classes that classify_m wrote for the same points.
 
     Each set has to be a node of `tree`, if that is given, for hierarchical scores. Raises
@@ -237,9 +227,8 @@ def with_sets(results, path, tree=None):
             file=path,
             line=int(points[at]) + 1,
         )
-    if tree is None:
-        paths = None
-    else:
+    paths = None
+    if tree is not None:
         paths = paths_of_sets(sets, results.truth, tree, path)
     return replace(results, sets=sets_beside_truth(sets, results.truth, paths))
 

@@ -30,7 +30,7 @@ class AnswerTable:
     text: Any
     id_columns: tuple[str, ...]
     labels: np.ndarray
-    quantity: Quantity | None = None
+    quantity: Quantity | None
 
     def formatted(self, answers: Answers) -> tuple[Answers, list]:
         """Answers without what is in the table, and their formatted text."""
@@ -155,7 +155,7 @@ def write_answer_table(
     table: AnswerTable,
     path: str,
     show: Callable,
-    counter=None,
+    counter,
 ) -> Summary:
     """Write answers, as `AnswerTable.formatted` returns them, to a file or show(bytes).
 

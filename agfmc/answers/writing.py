@@ -129,7 +129,7 @@ def write_answers(
 
 
 def write_predictions(
-    answers: Iterable[Answers], path: str, show: Callable, labels: np.ndarray | None = None
+    answers: Iterable[Answers], path: str, show: Callable, labels: np.ndarray | None
 ) -> Summary:
     """One text file as svm-predict writes it: `labels ...`, then a class and probabilities.
 

@@ -389,7 +389,6 @@ class MapTrial(NamedTuple):
 def fit_in_training(
     p: np.ndarray,
     y: np.ndarray,
-    seed: int = 1,
     weights: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> tuple[ProbabilityMap, Callable]:
@@ -404,7 +403,7 @@ def fit_in_training(
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
         rows = np.argsort(y, kind="stable")[:: -(-len(y) // MOST_POINTS)]
         few, true, w, few_groups = (of_rows(one, rows) for one in (p, y, weights, groups))
-        fold = stratified_folds(true, seed, 3, few_groups)
+        fold = stratified_folds(true, 1, 3, few_groups)
         trials = [
             _best_ridge(kind, few, true, fold, ridges, w)
             for kind, ridges in (("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))

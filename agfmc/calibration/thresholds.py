@@ -8,21 +8,12 @@ Applied Statistics 19, 2025: fixed-sequence testing, which needs no correction f
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from ..core.errors import DataError
 
 GRID = np.arange(200, -1, -1) / 200  # 1, .995, ..., 0
-
-
-class Threshold(NamedTuple):
-    """A threshold, with the calibration points that it accepts and the errors among them."""
-
-    threshold: float
-    accepted: int
-    errors: int
 
 
 def clopper_pearson_upper(errors, n, confidence: float = 0.95):
@@ -50,8 +41,9 @@ def points_needed(max_error: float, confidence: float = 0.95) -> int:
 
 def error_threshold(
     p_largest: np.ndarray, right: np.ndarray, max_error: float, confidence: float = 0.95
-) -> Threshold:
-    """The laxest `Threshold` at which the error of the answers is at most `max_error`.
+) -> tuple[float, int]:
+    """The laxest threshold at which the error of the answers is at most `max_error`, and the number
+    of calibration points that it accepts.
 
     From strict to lax, thresholds of `GRID` pass while `clopper_pearson_upper` of the error among
     the accepted is at most max_error. The first accepts as many points as a proof needs or, as one
@@ -86,4 +78,4 @@ def error_threshold(
             f"probability {GRID[first]:g} or more, {errors[first]} are errors (at "
             f"least {least} points are needed, without an error among them)"
         )
-    return Threshold(float(GRID[last]), int(accepted[last]), int(errors[last]))
+    return float(GRID[last]), int(accepted[last])

@@ -535,14 +535,14 @@ class _Prediction:
             columns = r
         del f  # its memory is needed
         parts = self.by_members(x, r, stops)
-        made = self.decision.of_all_classes(
-            average(parts, self.tree.weights, self.decoding.tree == "geometric")
-            if self.tree.is_ensemble
-            else next(parts)
-        )
+        if self.tree.is_ensemble:
+            p = average(parts, self.tree.weights, self.decoding.tree == "geometric")
+        else:
+            p = next(parts)
+        answers = self.decision.of_all_classes(p)
         if columns is None:
-            return made
-        return replace(made, columns=columns)
+            return answers
+        return replace(answers, columns=columns)
 
     def decision_values(self, x, stops):
         """The decision values of all binary classifiers as columns, and the class beside them."""

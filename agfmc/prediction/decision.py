@@ -67,7 +67,7 @@ def _calibrating(key):
     return f"`decoders={key}` calibrates it in training, calibrate_m with holdout points"
 
 
-def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment:
+def adjustment(configuration: Configuration, priors, trained) -> Adjustment:
     """The `Adjustment` of probabilities in the order of the tree's labels.
 
     `priors` are as for `proportions`, or "training" for those of the training data, without class
@@ -244,7 +244,7 @@ class Decision:
         leaf: np.ndarray,
         p: np.ndarray,
         left: np.ndarray,
-        queried: np.ndarray | None = None,
+        queried: np.ndarray | None,
     ) -> Answers:
         """`Answers` of descents to leaf (n,) with probability p (n,).
 
@@ -276,7 +276,7 @@ def _proved_threshold(points, decoding):
             )
         return error_threshold(
             points.p_largest, points.right, decoding.max_error, decoding.confidence or 0.95
-        ).threshold
+        )[0]
     except DataError as error:
         warn_user(f"every point is rejected: {error.message}")
         return math.inf

@@ -52,12 +52,10 @@ def squared_radius(model: MergedModel) -> float:
     return largest
 
 
-def ddag_bound(
-    inverse_squares: float, squared_radius: float, samples: int, nodes: int, risk: float = 0.05
-) -> float:
-    """Bound of the error of a DDAG, with probability 1 - risk; it says nothing above 1.
+def ddag_bound(inverse_squares: float, squared_radius: float, samples: int, nodes: int) -> float:
+    """Bound of the error of a DDAG, with probability .95; it says nothing above 1.
 
-    130 R^2/m (D log2(4 e m) log2(4 m) + log2(2 (2 m)^nodes / risk)).  It assumes that every node
+    130 R^2/m (D log2(4 e m) log2(4 m) + log2(2 (2 m)^nodes / .05)).  It assumes that every node
     separates its training samples with its margin, and that all points lie in the ball.
 
     Parameters
@@ -74,5 +72,5 @@ def ddag_bound(
     m = samples
     complexity = inverse_squares * math.log2(4 * math.e * m) * math.log2(4 * m)
     # the power alone has more digits than a float
-    choices = 1 + nodes * math.log2(2 * m) - math.log2(risk)
+    choices = 1 + nodes * math.log2(2 * m) - math.log2(0.05)
     return 130 * squared_radius / m * (complexity + choices)

@@ -189,13 +189,13 @@ def _scores(both, y, answers, resamples, weights):
 
 def _threshold(points, error):
     try:
-        result = error_threshold(points.p_largest, points.right, error)
+        threshold, accepted = error_threshold(points.p_largest, points.right, error)
     except DataError as reason:
         return {"max_error": error, "threshold": None, "answered": None, "why": reason.message}
     return {
         "max_error": error,
-        "threshold": result.threshold,
-        "answered": result.accepted / len(points.right),
+        "threshold": threshold,
+        "answered": accepted / len(points.right),
         "why": None,
     }
 

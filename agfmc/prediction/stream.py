@@ -33,8 +33,8 @@ class LineAnswers:
         table: AnswerTable,
         file: str,
         warn: Callable,
-        explainer: Explainer | None = None,
-        counter=None,
+        explainer: Explainer | None,
+        counter,
     ):
         self.summary = Summary()
         self.failed = 0

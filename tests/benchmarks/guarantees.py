@@ -320,9 +320,9 @@ def errors(splits):
                 p, y = made(n, 10, np.random.default_rng([3, n, split]), doubt=0.4)
                 found, points = fitted(p, y)
                 try:
-                    threshold = error_threshold(
-                        points.p_largest, points.right, bound, CONFIDENCE
-                    ).threshold
+                    threshold = error_threshold(points.p_largest, points.right, bound, CONFIDENCE)[
+                        0
+                    ]
                 except DataError:
                     none += 1
                     continue
@@ -479,7 +479,7 @@ def bounded(fit, x, y, test, truth):
             try:
                 threshold = error_threshold(
                     of_points.max(axis=1), of_points.argmax(axis=1) == y, bound, CONFIDENCE
-                ).threshold
+                )[0]
             except DataError:
                 pass
             told = q.max(axis=1) >= threshold

@@ -260,9 +260,7 @@ def test_p_values_and_sets_agree(run, here, model):
 def test_errors_are_bounded(run, here, model, words):
     configuration, p = model
     stored = configuration.calibration.decoders["least-squares"].points
-    threshold = error_threshold(
-        stored.p_largest, stored.right, 0.1, 0.5 if words else 0.95
-    ).threshold
+    threshold = error_threshold(stored.p_largest, stored.right, 0.1, 0.5 if words else 0.95)[0]
     done = run("classify_m", "--max-error", ".1", *words.split(), "pairs.mbm", "test.vec", "out")
     rejected = p.max(axis=1) < threshold
     assert 0 < rejected.sum() < 150

@@ -142,7 +142,7 @@ def test_sets_do_not_depend_on_priors():
 )
 def test_points_that_are_not_sure_enough(configuration, tree, key):
     points = kept(configuration, key)
-    threshold = error_threshold(points.p_largest, points.right, 0.18).threshold
+    threshold = error_threshold(points.p_largest, points.right, 0.18)[0]
     plain = answers(configuration, tree=tree)
     found = answers(configuration, max_error=0.18, tree=tree)
     told = found.classes >= 0
