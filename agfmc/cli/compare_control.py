@@ -82,7 +82,6 @@ class _Request(ExperimentRequest):
     by: str = ""
     against: str | None = None
     options: str = ""
-    json: bool = False
     reports: Reports | None = None
 
 

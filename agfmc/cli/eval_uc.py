@@ -195,7 +195,7 @@ class _Request:
     names, class_names : file of the names of the classes, or in its place the names of the model
     scores : `ScoreRequest`
     model : file of the model of the answers, or None
-    form : "text", "json", "brier" or "brief"
+    form : "text", "brier" or "brief"
     header, brief : lines of headings; the scores of the winning classes
     """
 
@@ -247,7 +247,7 @@ def execute(args):
         source=source,
         weights=weight_source(args, "-" if "-" in read else None),
         scores=args.request(ScoreRequest),
-        form=next((name for name in ("json", "brier", "brief") if getattr(args, name)), "text"),
+        form=next((name for name in ("brier", "brief") if getattr(args, name)), "text"),
         header=not args.no_header,
         page=page_of(args, _inputs(args)),
     )

@@ -66,7 +66,6 @@ class _Request:
     model: str
     source: object
     print_control: bool
-    json: bool
     importance: str | None
     page: Page
     reports: Reports

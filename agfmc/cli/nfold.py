@@ -82,13 +82,12 @@ class _Request(ExperimentRequest):
     candidate : the `Candidate` that is judged
     outbase : base name of the answers, or None
     curve : also a learning curve is made
-    json, brief, both, bins, reports : what is printed and written of the results
+    brief, both, bins, reports : what is printed and written of the results
     """
 
     candidate: object = None
     outbase: str | None = None
     curve: bool = False
-    json: bool = False
     brief: bool = False
     both: bool = False
     bins: int = 10

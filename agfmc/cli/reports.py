@@ -60,7 +60,7 @@ class Reports(NamedTuple):
     Attributes
     ----------
     paths : files
-    printed : ending of the report on standard output, or None
+    printed : ending of the report on standard output, also that of --json, or None
     """
 
     paths: tuple
@@ -122,4 +122,6 @@ def reports_of(args, printable=True):
             raise UsageError(f"--json and --report {path} exclude each other: both are printed")
         else:
             printed = ending
+    if getattr(args, "json", False):
+        printed = ".json"
     return Reports(tuple(paths), printed)

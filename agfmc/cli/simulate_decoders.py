@@ -91,7 +91,7 @@ def execute(args):
     plan = _plan(args)
     from .work.simulate_decoders import run
 
-    run(plan, args.similarity, args.json, reports)
+    run(plan, args.similarity, reports)
 
 
 def _plan(args):

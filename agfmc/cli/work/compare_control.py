@@ -64,21 +64,16 @@ def _write(request, experiment, result):
             comparison=plain(result),
         )
 
-    def all_numbers():
-        return json_text({"version": RESULTS, **result})
-
     text = request.reports.write(
         {
             PAGE: page_text,
-            ".json": all_numbers,
+            ".json": lambda: json_text({"version": RESULTS, **result}),
             ".csv": lambda: comparison_csv(result),
             ".md": lambda: markdown(map(table, comparison_tables(result))),
         },
         lambda path: draw_comparison(path, result, request.by),
     )
-    if text is None and request.json:
-        text = all_numbers()
-    elif text is None:
+    if text is None:
         text = blocks_text(comparison_blocks(result), folded=True, star=True)
     sys.stdout.write(text)
     sys.stdout.flush()

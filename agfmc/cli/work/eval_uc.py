@@ -71,7 +71,7 @@ def run(request):
     printed = reports.write(
         {
             PAGE: lambda: _page_text(request, results, names, model),
-            ".json": lambda: _text("json", False, False, scores),
+            ".json": lambda: json_text({"version": RESULTS, **scores}),
             ".csv": lambda: scores_csv(scores, request.of_table),
         },
         lambda path: draw_scores(
@@ -233,8 +233,6 @@ def _ids(source):
 
 
 def _text(form, header, brief, scores):
-    if form == "json":
-        return json_text({"version": RESULTS, **scores})
     if form == "brier":
         return _brier(header, brief, scores)
     if form == "brief":

@@ -1,7 +1,6 @@
 """The work of mbm_info."""
 
 import json
-from itertools import chain
 
 from ...control.write import format_tree
 from ...data.libagf import read_std
@@ -32,13 +31,9 @@ def run(request):
     printed = request.reports.write(
         {PAGE: page, ".json": lambda: json.dumps(info, indent=1, sort_keys=True) + "\n"}, draw
     )
-    if printed is not None:
-        pieces = [printed]
-    elif request.json:
-        pieces = chain(json.JSONEncoder(indent=1, sort_keys=True).iterencode(info), "\n")
-    else:
-        pieces = [text]
-    write_stdout(pieces)
+    if printed is None:
+        printed = text
+    write_stdout([printed])
 
 
 def _model(request):

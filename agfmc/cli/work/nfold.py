@@ -109,8 +109,6 @@ def _print(request, experiment, candidate, results, curve):
             learning_curves(curve),
         ),
     )
-    if printed is None and request.json:
-        printed = all_numbers()
     if printed is None:
         columns = []
         for one in [*uncalibrated, result]:

@@ -10,7 +10,7 @@ from ...report.text import blocks_text
 from ..messages import Progress
 
 
-def run(plan, similarity, as_json, reports):
+def run(plan, similarity, reports):
     """Simulate, draw, print."""
     with Progress("simulating") as progress:
         rows = simulations(plan, progress)
@@ -30,8 +30,6 @@ def run(plan, similarity, as_json, reports):
         {".json": all_numbers, ".csv": lambda: simulation_csv(rows, plan.top)},
         lambda path: draw(path, rows, plan.top, similarity),
     )
-    if text is None and as_json:
-        text = all_numbers()
-    elif text is None:
+    if text is None:
         text = blocks_text(simulation_blocks(rows, plan.top))
     sys.stdout.write(text)
