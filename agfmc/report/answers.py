@@ -10,12 +10,10 @@ from . import charts, structure
 from .blocks import (
     beside,
     Block,
-    Cell,
     facts,
     heading,
     Matrix,
     matrix,
-    MatrixRow,
     note,
     pictures,
     Section,
@@ -26,14 +24,12 @@ from .blocks import (
 )
 from .classes import Classes, classes_of, with_distinct_names, wrong_cells
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
-from .words import count, cut, interval, number, percent, plural
+from .words import count, cut, interval, number, percent, plural, whole
 
 _WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
 _FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
 _WIDEST, _TYPED = 400, 40  # classes with a separate row, on a page and in text
 _SCREEN = 12, 30  # the most classes, and letters of their names, for confusions in text
-_SHADES = 8
-_ACROSS = 60  # characters of the names above the columns of a table of confusions
 _NARROW = 10  # classes of such a table that has room for another one beside it
 _ALL_OF_THEM = "The JSON of eval_uc has all of them."
 
@@ -144,8 +140,8 @@ def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
     taken = [f"\u201c{cut(classes.name(labels[at]))}\u201d" for at in (i, j)]
     return [
         *words,
-        f"It most often takes {taken[0]} for {taken[1]}: {count(_whole(-value))} of "
-        f"{count(_whole(math.fsum(scores['contingency'][i])))}.",
+        f"It most often takes {taken[0]} for {taken[1]}: {count(whole(-value))} of "
+        f"{count(whole(math.fsum(scores['contingency'][i])))}.",
     ]
 
 
@@ -410,12 +406,12 @@ def _class_table(scores, classes, most, taken_for=True):
     taken: dict[int, tuple] = {}  # {label: class that it is most often taken for, how often}
     for value, i, j in wrong_cells(scores) if taken_for else ():
         labels = scores["labels"]
-        taken.setdefault(labels[i], (classes.name(labels[j]), _whole(-value)))
+        taken.setdefault(labels[i], (classes.name(labels[j]), whole(-value)))
     rows = tuple(
         TableRow(
             (
                 classes.name(row["label"]),
-                *(_whole(row.get(key)) if key in _COUNTS else row.get(key) for key, _ in keys),
+                *(whole(row.get(key)) if key in _COUNTS else row.get(key) for key, _ in keys),
                 *([row["label"]] * named),
                 *taken.get(row["label"], ("", None)),
             ),
@@ -436,14 +432,6 @@ def _class_table(scores, classes, most, taken_for=True):
     ]
 
 
-def _whole(value):
-    """A number of points, which is a sum where points have weights, as a whole number if it is
-    one but for its rounding."""
-    if value is None or abs(value - round(value)) > 1e-9 * abs(value):
-        return value
-    return round(value)
-
-
 # -- confusions ------------------------------------------------------------------------------------
 
 
@@ -459,37 +447,12 @@ def _confusions(answers, classes):
 
 
 def _matrix(scores, classes):
-    rows = []
-    for label, counts in zip(scores["labels"], scores["contingency"]):
-        total = math.fsum(counts)
-        rows.append(
-            MatrixRow(
-                classes.name(label),
-                classes.at(label),
-                tuple(
-                    Cell(_whole(value), value / total if total else None, _shade(value, total))
-                    for value in counts[: len(scores["labels"]) + bool(scores["rejected"])]
-                ),
-                _whole(total),
-            )
-        )
-    heads = tuple((classes.name(label), classes.at(label)) for label in scores["labels"])
+    heads = [(classes.name(label), classes.at(label)) for label in scores["labels"]]
     if scores["rejected"]:
-        heads += (("rejected", ()),)
+        heads.append(("rejected", ()))
+    rows = tuple(tuple(map(whole, counts[: len(heads)])) for counts in scores["contingency"])
     weighted = ", sums of weights" * ("priors" in scores)
-    return Matrix(
-        f"Rows are true classes, columns answers{weighted}.",
-        heads,
-        tuple(rows),
-        len(heads) * max(min(len(name), 16) for name, *_ in heads) > _ACROSS,
-    )
-
-
-def _shade(value, total):
-    """A shade of 1 to 8 for the share of a row, 0 for none: by its root, as errors are rare."""
-    if not value or not total:
-        return 0
-    return max(1, math.ceil(_SHADES * math.sqrt(value / total) - 1e-9))
+    return Matrix(f"Rows are true classes, columns answers{weighted}.", tuple(heads), rows)
 
 
 def _frequent(scores, classes):
@@ -504,7 +467,7 @@ def _frequent(scores, classes):
         most = _FREQUENT
     rows = tuple(
         TableRow(
-            (classes.name(labels[i]), classes.name(labels[j]), _whole(-value), -value / totals[i]),
+            (classes.name(labels[i]), classes.name(labels[j]), whole(-value), -value / totals[i]),
             classes.at(labels[i], labels[j]),
         )
         for value, i, j in cells[:most]

@@ -20,38 +20,18 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A cell of a `Matrix`: the count, its share of the row, and the shade from 0, none, to 8."""
-
-    count: float
-    share: float | None
-    shade: int
-
-
-@dataclass(frozen=True)
-class MatrixRow:
-    """A row of a `Matrix`: its name, the position of its class, its cells, and their sum."""
-
-    name: str
-    position: tuple[int, ...]
-    cells: tuple[Cell, ...]
-    total: float
-
-
-@dataclass(frozen=True)
 class Matrix:
-    """A table of counts, or shares of its rows: rows of the truth and columns of the answers.
+    """A table of counts, a row for each true class and a column for each answer.
 
     Attributes
     ----------
-    heads : names of the columns with the positions of their classes
-    upright : the names are too long to stand beside each other
+    heads : names of the columns, of which the first are those of the rows, with the positions of
+        their classes
     """
 
     caption: str
     heads: tuple[tuple[str, tuple[int, ...]], ...]
-    rows: tuple[MatrixRow, ...]
-    upright: bool = False
+    rows: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)

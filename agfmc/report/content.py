@@ -158,14 +158,6 @@ class AnswersPart:
 
 
 @dataclass(frozen=True)
-class Step:
-    """A command that repeats a step of the work; why: what it does, or ""."""
-
-    command: str
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class ReportContent:
     """All that a page shows; missing parts are None or empty.
 
@@ -174,7 +166,7 @@ class ReportContent:
     comparison : as the JSON of compare_control has it, or the result of `api.train_best`
     search : as `agfmc.tune` returns it
     provenance : (name, value) pairs
-    steps : commands that repeat it
+    steps : (command that repeats it, what it does or "") of each step
     importance : result of `prediction.importance.importance`
     curve : as `experiments.learning_curve.learning_curve` returns it, with some of its keys
     notes : sentences, without their full stops, on what the page or the model lacks
@@ -188,7 +180,7 @@ class ReportContent:
     comparison: Mapping | None = None
     search: Mapping | None = None
     provenance: Sequence[tuple[str, str]] = ()
-    steps: Sequence[Step] = ()
+    steps: Sequence[tuple[str, str]] = ()
     importance: Mapping | None = None
     curve: Mapping | None = None
     notes: Sequence[str] = ()

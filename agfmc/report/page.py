@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
+import math
 import pkgutil
 
 from ..core.errors import needed_library
@@ -20,6 +21,7 @@ from .content import DataTable, ReportContent
 from .sections import page_sections, summary
 
 _LONG_WORD = 16  # letters
+_ACROSS = 60  # letters of the names above the columns of a table of confusions
 _MOST_CHOSEN = 400  # classes in the list of those to highlight
 
 
@@ -69,6 +71,10 @@ def _environment():
         count=words.count,
         # of a row of confusions in percent, where the heading says so
         cell_share=lambda share: f"{100 * share:.1f}" if share else "\u00b7",
+        whole_sum=lambda counts: words.whole(math.fsum(counts)),
+        # 1 to 8 by the root of a share, as errors are rare
+        shade=lambda share: max(1, math.ceil(8 * math.sqrt(share) - 1e-9)),
+        is_wide=lambda matrix: len(matrix.heads) * _widest_name(matrix) > _ACROSS,
         verbatim=Markup,
         slug=lambda classes: " ".join(map(str, classes)),  # as the page's script reads them
         sort_key=words.sort_key,
@@ -79,6 +85,10 @@ def _environment():
     numbers = itertools.count(1)
     environment.globals.update(anchor=lambda: f"table-{next(numbers)}")
     return environment
+
+
+def _widest_name(matrix):
+    return max(min(len(name), 16) for name, _ in matrix.heads)
 
 
 def _has_long_words(table: DataTable) -> bool:

@@ -211,8 +211,8 @@ def _model_facts(model):
 
 def _origin(content):
     lines = []
-    for step in content.steps:
-        lines += [f"# {line}" for line in step.why.splitlines() if line] + [step.command]
+    for command, why in content.steps:
+        lines += [f"# {line}" for line in why.splitlines() if line] + [command]
     return [
         Section(
             "provenance", "Provenance", (facts(content.provenance),) if content.provenance else ()

@@ -78,11 +78,9 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, star: bool = Fals
         elif kind == "table" and (folded or not value.folded):
             lines.append(_table(value, star))
         elif kind == "matrix":
-            rows = [[row.name, *(count(cell.count) for cell in row.cells)] for row in value.rows]
-            lines += [
-                f"{value.caption}\n",
-                aligned([["", *(name for name, _ in value.heads)], *rows], 1, " "),
-            ]
+            names = [name for name, _ in value.heads]
+            rows = [[name, *map(count, counts)] for name, counts in zip(names, value.rows)]
+            lines += [f"{value.caption}\n", aligned([["", *names], *rows], 1, " ")]
         elif kind == "code":
             lines += [f"  {one_line(line)}\n" for line in value.split("\n") if line]
         elif kind == "beside":

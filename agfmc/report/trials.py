@@ -47,20 +47,16 @@ def trial_verdict(content: ReportContent) -> list[str]:
         alone = shares_alone(content.data.counts or ())
     result = content.comparison
     words = []
-    if result is None or content.answers is not None or "entries" in result:
-        best = None
-    else:
+    best = None
+    if content.answers is None and result is not None and "entries" not in result:
         best = best_row(result)
     if best is not None:
         by = result["by"]
-        against = result["against"]
         mean, bounds, _ = _difference(best, result)
-        if against and bounds:
-            compared = (
-                f"; the difference from {_called(against)} is {mean} (95\u00a0% interval {bounds})"
-            )
-        else:
-            compared = ""
+        compared = ""
+        if bounds:
+            against = _called(result["against"])
+            compared = f"; the difference from {against} is {mean} (95\u00a0% interval {bounds})"
         words.append(
             f"Of {plural(len(result['rows']), 'configuration')} with their decoders, "
             f"{_called(best)} is best by {ALL_SCORES[by].title}: "
@@ -73,33 +69,33 @@ def trial_verdict(content: ReportContent) -> list[str]:
                 f"frequent class would give {percent(alone['accuracy'])}."
             )
     search = _estimated(content)
-    if search is not None and search.get("estimate"):
-        estimate = search["estimate"]
-        by = search["by"]
-        if by in alone:
-            base = f"; the shares of the classes alone would give {number(alone[by])}"
-        else:
-            base = ""
-        words.append(
-            f"The {ALL_SCORES[by].title} on new data is estimated as "
-            f"{number(estimate['score'])}, standard error {number(estimate['error'])}"
-            f"{base}."
-        )
-    elif search is not None:
-        words.append("There is no estimate for new data.")
+    if search is None:
+        return words
+    estimate = search["estimate"]
+    if estimate is None:
+        return [*words, "There is no estimate for new data."]
+    by = search["by"]
+    base = ""
+    if by in alone:
+        base = f"; the shares of the classes alone would give {number(alone[by])}"
+    words.append(
+        f"The {ALL_SCORES[by].title} on new data is estimated as "
+        f"{number(estimate['score'])}, standard error {number(estimate['error'])}{base}."
+    )
     return words
 
 
 def _estimated(content):
-    """The search, or else the comparison that was made for a choice: what has an estimate."""
-    comparison = content.comparison
-    return content.search or (comparison if comparison and "estimate" in comparison else None)
+    """The search of options, or else of the best configuration: what has an estimate."""
+    if content.search is None and "estimate" in (content.comparison or ()):
+        return content.comparison
+    return content.search
 
 
 def estimate_tiles(content: ReportContent) -> list[Tile]:
     """The estimate of a search for new data, where there is one."""
     search = _estimated(content)
-    if search is None or not search.get("estimate"):
+    if search is None or search["estimate"] is None:
         return []
     title = ALL_SCORES[search["by"]].title
     estimate = search["estimate"]
@@ -252,16 +248,14 @@ def _fewer(result):
     rows = result["rows"]
     if len(rows) <= _MOST:
         return result
-    order = sorted(
-        range(len(rows)),
-        key=lambda at: (
-            against is None
-            or rows[at]["configuration"] != against["configuration"]
-            or rows[at]["decoder"] != against["decoder"],
-            (rows[at].get(by) or {}).get("pooled") is None,
-            -ALL_SCORES[by].sign * ((rows[at].get(by) or {}).get("pooled") or 0.0),
-        ),
-    )
+
+    def rank(at):
+        row = rows[at]
+        value = (row.get(by) or {}).get("pooled")
+        is_reference = against is not None and all(row[name] == against[name] for name in against)
+        return not is_reference, value is None, -ALL_SCORES[by].sign * (value or 0.0)
+
+    order = sorted(range(len(rows)), key=rank)
     return {**result, "rows": [rows[at] for at in sorted(order[:_MOST])]}
 
 

@@ -73,6 +73,14 @@ def count(value: float) -> str:
     return words
 
 
+def whole(value):
+    """A number of points, which is a sum where points have weights, as a whole number if it is
+    one but for its rounding."""
+    if value is None or abs(value - round(value)) > 1e-9 * abs(value):
+        return value
+    return round(value)
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """A share in percent."""
     if share is None or share != share:

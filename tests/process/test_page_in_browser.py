@@ -15,7 +15,7 @@ from agfmc.core.answers import Results
 from agfmc.designs.standard import one_vs_one
 from agfmc.control.parse import parse
 from agfmc.score.evaluation import ScoreRequest, evaluate
-from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
+from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent
 from agfmc.report.page import render
 
 BROWSER = next(
@@ -127,7 +127,7 @@ def content_of(called, text="plain"):
         model=ModelPart(tree, text),
         answers=AnswersPart(text, scores, None, hardest, (), (text,)),
         provenance=((text, text),),
-        steps=(Step(text, text),),
+        steps=((text, text),),
     )
 
 

@@ -18,7 +18,7 @@ from ...core.errors import DataError
 from ...core.provenance import libsvm_version, settings_text
 from ...core.version import __version__
 from ...files.opening import open_input
-from ...report.content import AnswersPart, DataPart, HardPoint, Step
+from ...report.content import AnswersPart, DataPart, HardPoint
 from ...score.evaluation import evaluate, ScoreRequest
 from ...score.nodes import costs_of_nodes
 from ..pages import Page
@@ -223,9 +223,9 @@ def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
     return digests
 
 
-def step_of(page: Page, why: str) -> Step:
-    """The `Step` of the command of a page."""
-    return Step(shlex.join(page.command), why)
+def step_of(page: Page, why: str) -> tuple[str, str]:
+    """The command of a page, and what it does."""
+    return shlex.join(page.command), why
 
 
 def provenance(

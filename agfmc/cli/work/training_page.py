@@ -14,7 +14,7 @@ from ...experiments.experiment import splits
 from ...files.kinds import name_of_file
 from ...models.description import describe
 from ...prediction.importance import data_columns, EFFECTS, importance, POINTS, VALUES
-from ...report.content import ModelPart, Step
+from ...report.content import ModelPart
 from ..hints import operand
 from ..messages import Progress, report
 from .experiments import head_of
@@ -69,7 +69,7 @@ class TrainingPage:
             name_of_file(request.model),
             "does all of this",
             rows=self._rows,
-            steps=[Step(first, "the same in steps"), *map(Step, steps)],
+            steps=[(first, "the same in steps"), *((step, "") for step in steps)],
             model=ModelPart(self._model.tree, os.path.basename(request.model), info),
             answers=answers,
             comparison=comparison,

@@ -506,3 +506,11 @@ def test_nothing_changes_what_it_is_given(result, search, scores):
 def test_pictures_have_labels_for_those_who_cannot_see_them(result):
     root = ElementTree.fromstring(comparison(result).svg)
     assert root.get("role") == "img" and "better" in root.get("aria-label")
+
+
+def test_gamma_alone_is_a_curve(read, search):
+    for one in search["points"]:
+        one["log2c"] = None
+    (picture,) = search_surface(search)
+    assert {"log2 gamma", "log loss (smaller is better)"} <= set(read(picture).texts)
+    assert "Bars are standard deviations" in picture.note

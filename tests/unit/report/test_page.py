@@ -14,7 +14,7 @@ from agfmc.control.parse import parse
 from agfmc.core.answers import Results
 from agfmc.core.errors import UsageError
 from agfmc.score.evaluation import ScoreRequest, evaluate
-from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
+from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent
 from agfmc.report.page import check_page, render
 from agfmc.score.nodes import NodeCost
 
@@ -54,7 +54,7 @@ def content(k=3, names=None, **parts):
         "model": ModelPart(parse(TREE)) if k == 3 else None,
         "answers": AnswersPart("held out", scores, None, hard),
         "provenance": (("seed", "1"),),
-        "steps": (Step("multi_borders a b", "trains"),),
+        "steps": (("multi_borders a b", "trains"),),
     }
     return ReportContent("A page", names or {}, **{**whole, **parts})
 
@@ -289,7 +289,7 @@ def test_nothing_of_a_file_is_markup():
             ModelPart(parse('"" {0 1}')._replace(names={0: text, 1: HOSTILE[0]}), text),
             AnswersPart(text, scores, None, hard, (NodeCost(0, 1.0, 0.1, 0.1),), HOSTILE),
             provenance=[(name, name) for name in HOSTILE],
-            steps=[Step(name, name) for name in HOSTILE],
+            steps=[(name, name) for name in HOSTILE],
         )
     )
     found = Elements(page).found
