@@ -87,7 +87,7 @@ def format_sets(sets, labels, p=None):
         for start, end in zip([0, *ends], ends)
     ]
     if p is not None:
-        lines = [f"{one:.6f} {line}" for one, line in zip(p.tolist(), lines)]
+        lines = [f"{number:.6f} {line}" for number, line in zip(p.tolist(), lines)]
     return "".join([f"{line}\n" for line in lines]).encode()
 
 

@@ -199,7 +199,9 @@ class AnswerText:
             return "%s", texts_of_sets(values, self._text_of_set)
         if self.delimiter is not None or np.isfinite(values).all():
             return form, values.tolist()
-        return "%s", [form % one if np.isfinite(one) else "null" for one in values.tolist()]
+        return "%s", [
+            form % number if np.isfinite(number) else "null" for number in values.tolist()
+        ]
 
     def _text_of_set(self, numbers):
         if self.delimiter is None:

@@ -98,9 +98,11 @@ def fit_temperature(
     if 0 <= other < GRID:
         ends = sorted((grid[best], grid[other]))
         if profile(ends[0])[1] < 0 < profile(ends[1])[1]:
-            where = _root(lambda at: profile(at)[1], *ends)
+            where = _root(lambda log_u: profile(log_u)[1], *ends)
         else:  # the slope turns more than once between them
-            where = min(np.linspace(ends[0], ends[1], 33).tolist(), key=lambda at: profile(at)[0])
+            where = min(
+                np.linspace(ends[0], ends[1], 33).tolist(), key=lambda log_u: profile(log_u)[0]
+            )
     return ProbabilityMap(
         "temperature", np.array(np.exp(where)), np.zeros(np.shape(p)[1]), profile(where)[2]
     )
@@ -224,13 +226,13 @@ def _fit_matrix(p, y, ridges, weights):
             while size > SHORTEST:
                 new = x + size * step
                 new[-1] = np.clip(new[-1], 1 / BOUNDS[1], 1 / BOUNDS[0])
-                found = evaluated(new, ridge)
-                if found[0] <= loss + size * slope / 4:
+                state_there = evaluated(new, ridge)
+                if state_there[0] <= loss + size * slope / 4:
                     break
                 size /= 2
             else:  # by rounding, or a bound of the temperature, no step leads further down
                 break
-            x, (loss, *state, e) = new, found
+            x, (loss, *state, e) = new, state_there
         w = x[:-1].reshape(c, c + 1) + x[-1] * identity
         fitted[ridge] = ProbabilityMap("matrix", w[:, :c].copy(), w[:, c].copy(), float(e))
     return [fitted[ridge] for ridge in ridges]
@@ -402,7 +404,7 @@ def fit_in_training(
     c = p.shape[1]
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
         rows = np.argsort(y, kind="stable")[:: -(-len(y) // MOST_POINTS)]
-        few, true, w, few_groups = (of_rows(one, rows) for one in (p, y, weights, groups))
+        few, true, w, few_groups = (of_rows(values, rows) for values in (p, y, weights, groups))
         fold = stratified_folds(true, 1, 3, few_groups)
         trials = [
             _best_ridge(kind, few, true, fold, ridges, w)

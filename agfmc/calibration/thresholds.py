@@ -26,8 +26,8 @@ def clopper_pearson_upper(errors, n, confidence: float = 0.95):
 
     errors, n = np.broadcast_arrays(errors, n)
     bound = np.ones(errors.shape)
-    some = errors < n
-    bound[some] = betaincinv(errors[some] + 1.0, n[some] - errors[some], confidence)
+    proper = errors < n
+    bound[proper] = betaincinv(errors[proper] + 1.0, n[proper] - errors[proper], confidence)
     if bound.ndim:
         return bound
     return float(bound)

@@ -34,8 +34,10 @@ def data_columns(recipe: TableRecipe | None, features: int) -> list[DataColumn]:
     if recipe is None:
         return [DataColumn(f"feature {number}", (number,)) for number in range(features)]
     return [
-        DataColumn(one.name, tuple(range(first, first + len(one.features))), one.categories)
-        for one, first in zip(recipe.columns, recipe.starts)
+        DataColumn(
+            column.name, tuple(range(first, first + len(column.features))), column.categories
+        )
+        for column, first in zip(recipe.columns, recipe.starts)
     ]
 
 
@@ -107,20 +109,22 @@ def importance(
             changed[:, features] = x[order][:, features]
             change += (losses(classifier.probabilities(changed, workers), y) - base) / repeats
     increases = [mean(change, drawn[0]) for change in changes]
-    ranking = sorted(range(len(columns)), key=lambda at: -increases[at])
+    ranking = sorted(range(len(columns)), key=lambda number: -increases[number])
     return {
         "points": len(base),
         "log_loss": mean(base, drawn[0]),
         "columns": [
             {
-                "name": columns[at].name,
-                "increase": increases[at],
-                "error": standard_error(changes[at], *drawn),
+                "name": columns[number].name,
+                "increase": increases[number],
+                "error": standard_error(changes[number], *drawn),
             }
-            for at in ranking
+            for number in ranking
         ],
         "labels": classifier.classes.tolist(),
-        "effects": [column_effect(classifier, x, columns[at], workers) for at in ranking[:effects]],
+        "effects": [
+            column_effect(classifier, x, columns[number], workers) for number in ranking[:effects]
+        ],
     }
 
 

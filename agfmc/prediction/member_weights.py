@@ -81,12 +81,12 @@ def with_learned_weights(
         for member in remaining
         for number in range(len(configuration.tree.nodes))[configuration.tree.parts[member]]
     ]
-    some = np.isin(held_out.classifier, rows)
+    chosen = np.isin(held_out.classifier, rows)
     return weighed, replace(
         held_out,
-        point=held_out.point[some],
-        value=held_out.value[some],
-        classifier=np.searchsorted(rows, held_out.classifier[some]).astype(np.int32),
+        point=held_out.point[chosen],
+        value=held_out.value[chosen],
+        classifier=np.searchsorted(rows, held_out.classifier[chosen]).astype(np.int32),
         nodes={nodes.index(number): p for number, p in held_out.nodes.items() if number in nodes},
     )
 
@@ -126,7 +126,7 @@ def _weighed(configuration, parts, y, w):
     before = np.maximum(old.weights, SMALLEST)
     alike: dict = {}
     for number, member in enumerate(members):
-        options = frozenset(made.options for made in member.provenances)
+        options = frozenset(provenance.options for provenance in member.provenances)
         alike.setdefault((member.tree.kind, options), []).append(number)
     if len(alike) > 1:
         units = list(alike.values())

@@ -76,12 +76,12 @@ def with_weights(
         w = as_numbers(weights, "weights").astype(np.float64)
     if w.shape != (n,) or not ((w >= 0) & (w < np.inf)).all():
         raise DataError(f"weights: expected {n} numbers of 0 or more, one for each point")
-    some = w > 0
-    if not some.any():
+    counted = w > 0
+    if not counted.any():
         raise DataError(f"all {n} points have weight 0")
-    if not some.all():
-        warn_user(f"{n - int(some.sum())} of {n} points have weight 0 and are left out")
-        results, w = results.chosen(some), w[some]
+    if not counted.all():
+        warn_user(f"{n - int(counted.sum())} of {n} points have weight 0 and are left out")
+        results, w = results.chosen(counted), w[counted]
     if classes is not None:
         totals = total_weights(results.truth, w)
         if not isinstance(classes, str):  # a class may be there without points
@@ -416,12 +416,12 @@ def _before(results, bins):
     scores = {}
     change = {}
     for name, function in (("log_loss", losses), ("brier", squared_errors)):
-        one = function(before, y)
-        other = function(results.p, y)
-        scores[name] = mean(one, weights)
+        earlier = function(before, y)
+        change_of_points = function(results.p, y) - earlier
+        scores[name] = mean(earlier, weights)
         change[name] = {
-            "mean": mean(other - one, weights),
-            "error": _known(standard_error(other - one, weights, results.groups)),
+            "mean": mean(change_of_points, weights),
+            "error": _known(standard_error(change_of_points, weights, results.groups)),
         }
     return {
         **scores,

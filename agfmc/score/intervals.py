@@ -128,7 +128,7 @@ def resampled_summary(
     tail = (1 - CONFIDENCE) / 2
     intervals = {}
     for name, value in values.items():
-        numbers = np.array([one[name] for one in drawn], dtype=float)
+        numbers = np.array([resample[name] for resample in drawn], dtype=float)
         numbers = numbers[~np.isnan(numbers)]
         if len(numbers) < 2 or np.isnan(value):
             intervals[name] = NOTHING

@@ -115,7 +115,7 @@ def hierarchical_scores(paths: np.ndarray, weights: np.ndarray | None = None) ->
     2005).  The root counts for nothing; None where all answers are the root.
     """
     answer, true, common = (
-        float(np.sum(one if weights is None else one * weights)) for one in paths
+        float(np.sum(depth if weights is None else depth * weights)) for depth in paths
     )
     return {
         "hierarchical_precision": common / answer if answer else None,
