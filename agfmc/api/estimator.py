@@ -1,6 +1,7 @@
 """Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
 
 import os
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
@@ -47,9 +48,10 @@ from ..prediction.recalibrate import calibrated_points, recalibrate, with_decode
 from ..tables.recipe_file import format_recipe
 from ..tables.types import ColumnRecipe, TableRecipe
 from ..training.fit import TrainingSettings
-from .functions import given_learner, search_options, train_tree
+from .functions import given_learner, search_best, search_options, train_tree
 from .labels import factors_of, labels_for, labels_in, named, weights_of
 
+BEST = "best"  # in the place of the name of a scheme
 _MOST_CLASSES = 10_000  # that a recipe has names of
 # Of scikit-learn's `check_estimator`.
 EXPECTED_FAILED_CHECKS = dict.fromkeys(
@@ -98,8 +100,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         "one-vs-rest" or "ovr", "orthogonal", "adjacent", "tree", "empirical", "random",
         "ensemble", ...), with its parameters as in "empirical linkage=average"; the text of a
         control file, which holds braces; a control file as a `pathlib.Path`; or an
-        `agfmc.control.tree.Tree`.  Where classes are not whole numbers from 0, a control file names
-        them, or numbers them 0, 1, 2 ... in their order.
+        `agfmc.control.tree.Tree`; or "best", the best one that is found within `time_limit`, with
+        its learners and options, as by `agfmc.train_best`.  Where classes are not whole numbers
+        from 0, a control file names them, or numbers them 0, 1, 2 ... in their order.
     decoder : str, default=None
         How classes are found from the binary classifiers: "least-squares", "inverse",
         "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all
@@ -191,6 +194,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Seed of folds and of random codes; None draws a new one for each fit.
     n_jobs : int, default=None
         Number of threads; None is 1, -1 all cores.  The model does not depend on it.
+    time_limit : float, default=300.0
+        Seconds of `fit` with control "best".
 
     Attributes
     ----------
@@ -260,6 +265,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         reject_label=None,
         random_state=1,
         n_jobs=None,
+        time_limit=300.0,
     ):
         parameters = dict(locals())
         del parameters["self"]
@@ -282,7 +288,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         with errors_as_value_error():
             data, tree, labelled, settings = self._prepare(X, y, sample_weight, groups)
             with named_features(getattr(self, "feature_names_in_", ())):
-                if tree is None:
+                if tree is None and self.control == BEST:
+                    _, tree = search_best(data, settings, time.monotonic() + self.time_limit)
+                elif tree is None:
                     tree, settings = designed(self.control, data, labelled.names, settings)
                 decoding = self._decoder_for(tree)
                 self._deciding(decoding, labelled)  # refused before the training
@@ -411,6 +419,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
         seed = seed_of(self.random_state)
         learner = learner_of(self, seed)
+        if self.control == BEST and learner != "":
+            raise ValueError("control='best' chooses the learner and its options: leave them out")
         X, y = self._checked(X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -842,7 +852,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if hasattr(self, "_classifier"):
             tree = self.configuration_.tree
             return decoders_of(tree, (self.decoder_,))[0], tree
-        tree = _given(self.control) or design.sketch(self.control)
+        tree = _given(self.control)
+        if tree is None:
+            tree = design.sketch("one-vs-one" if self.control == BEST else self.control)
         return self._decoder_for(tree), tree
 
     def _calibration(self):

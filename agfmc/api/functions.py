@@ -463,26 +463,50 @@ def train_best(
     searching, fitting = (
         progress and partial(progress, what) for what in ("searching", "training")
     )
-    with named_features(data.recipe.features if data.recipe else ()), clear_worker_caches():
-        experiment = Experiment(
-            replace(data, x=np.asarray(data.x)),
-            SplitPlan(None, 5, 1, settings.seed),
+    with named_features(data.recipe.features if data.recipe else ()):
+        result, tree = search_best(
+            data,
             settings,
-            cache or ResultCache(None),
-            costs=costs,
+            start + time_limit,
+            by,
+            (learners, kernels),
+            cache,
+            costs,
+            average=ensemble,
+            answer_time=answer_time,
+            progress=searching,
         )
-        search = BestSearch(experiment, by, start + time_limit, ensemble, answer_time, searching)
-        choice = search.run(learners, kernels)
         begin = time.monotonic()
-        configuration = train_tree(choice.tree, data, settings, progress=fitting)
+        configuration = train_tree(tree, data, settings, progress=fitting)
     return configuration, {
-        **search.result(choice),
+        **result,
         "alone": shares_alone(
             list(total_weights(data.y, data.weights and data.weights.w).values())
         ),
-        "control": format_tree(choice.tree),
+        "control": format_tree(tree),
         "train_s": time.monotonic() - begin,
     }
+
+
+def search_best(
+    data, settings, deadline, by="log_loss", tried=(None, None), cache=None, costs=None, **how
+):
+    """The best configuration of a `Dataset`: (result, control tree).
+
+    deadline: on the clock of `time.monotonic`, with the last training;  tried: learners and kernels,
+    or None;  how: as of `BestSearch`.
+    """
+    experiment = Experiment(
+        replace(data, x=np.asarray(data.x)),
+        SplitPlan(None, 5, 1, settings.seed),
+        settings,
+        cache or ResultCache(None),
+        costs=costs,
+    )
+    with clear_worker_caches():
+        search = BestSearch(experiment, by, deadline, **how)
+        choice = search.run(*tried)
+    return search.result(choice), choice.tree
 
 
 def search_options(control, data, settings, decoders=None, **how):

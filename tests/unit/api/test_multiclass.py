@@ -30,6 +30,7 @@ from agfmc.core.answers import Answers
 from agfmc.core.errors import AgfmcWarning
 from agfmc.api.estimator import MultiClassFromBinary
 from agfmc.designs.design import design
+from agfmc.experiments import families
 from agfmc.data.libagf import read_std, write_std
 
 TEXT = '"-c 2" 0 / 1 2; "" 1 / 2; {4 1 7}'
@@ -576,3 +577,18 @@ def test_a_loaded_model_takes_what_its_recipe_and_its_learner_take(tmp_path):
         MultiClassFromBinary.load(path).predict_proba(csr_matrix(data.x)),
         linear.predict_proba(csr_matrix(data.x)),
     )
+
+
+def test_the_best_control_is_that_of_train_best(monkeypatch):
+    monkeypatch.setattr(families, "FAMILIES", families.FAMILIES[1:3])
+    rng = np.random.default_rng(4)
+    y = np.repeat(np.array(["fir", "oak", "yew"]), 15)
+    x = rng.normal(size=(45, 2)) + 2 * np.eye(3, 2)[np.arange(45) // 15]
+    model = MultiClassFromBinary("best", normalise=True, time_limit=0).fit(x, y)
+    best, result = agfmc.train_best(x, y, time_limit=0)
+    assert len(result["entries"]) == 1
+    p = agfmc.Classifier(best).probabilities(x)
+    assert model.predict_proba(x).tolist() == p.tolist()
+    with pytest.raises(ValueError, match="control='best' chooses the learner and its options"):
+        MultiClassFromBinary("best", C=3).fit(x, y)
+    assert hasattr(MultiClassFromBinary("best"), "predict_proba")
