@@ -124,7 +124,7 @@ class _Part:
             active = np.flatnonzero(present)
             dense = np.zeros((len(active), stop - start))
             dense[(np.cumsum(present) - 1)[some], at[low:high] - start] = coef[low:high]
-            self._blocks.append((slice(start, stop), _span(positions[active]), dense))
+            self._blocks.append((slice(start, stop), as_slice(positions[active]), dense))
 
     def add(self, x, values, buffer):
         """Add sum coef K(x, sv) to the rows of `values` (m', BLOCK)."""
@@ -201,8 +201,8 @@ def _cut_before_landmarks(edges, at, which):
     return np.array(result)
 
 
-def _span(positions):
-    """Ascending positions as a slice, where they are one."""
+def as_slice(positions):
+    """Ascending positions as a slice, where they are one: nothing is then copied."""
     if len(positions) and positions[-1] - positions[0] == len(positions) - 1:
         return slice(int(positions[0]), int(positions[-1]) + 1)
     return positions

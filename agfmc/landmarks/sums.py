@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from ..core.splits import calibration_rows
 from ..core.weights import total_weights
 from ..executors.remote import SharedDataUnavailable, run_remote, workers_of
 from ..executors.threads import available_cores, run_tasks
+from ..kernels.machine import as_slice
 from .features import Landmarks, landmarks_of, MEGABYTE
 
 _BLOCK = 2048  # points for one product
@@ -34,14 +34,6 @@ _RANGES = 400  # the most, though they be larger then
 _RAW = 1e12
 _ROUNDING = 1e4 * np.finfo(np.float64).eps
 SEARCHED = 5000  # points that lambda is judged by
-
-
-class ClassSums(NamedTuple):
-    """Sums over points of c classes: G, `packed`; s (c, p) and n (c,) of each class."""
-
-    gram: np.ndarray
-    total: np.ndarray
-    weight: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +75,7 @@ class Problem:
         rows = start + np.flatnonzero(np.isin(self.y[start:stop], labels))
         return replace(
             self,
-            x=np.ascontiguousarray(self.x[_slice(rows)]),
+            x=np.ascontiguousarray(self.x[as_slice(rows)]),
             y=self.y[rows],
             w=self.w[rows],
             first=start,
@@ -97,7 +89,7 @@ class Problem:
 
     def kernel_values(self, rows):
         """K (p, n) of ascending rows."""
-        return self.landmarks.kernel_values(self.x[_slice(rows)])
+        return self.landmarks.kernel_values(self.x[as_slice(rows)])
 
     def features(self, rows):
         """phi (p, n) of ascending rows."""
@@ -118,21 +110,15 @@ class _Reference:
         return self._opener(*self._args)
 
 
-def _slice(rows):
-    """Ascending rows as a slice, where they follow each other: nothing is then copied."""
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-        return slice(int(rows[0]), int(rows[-1]) + 1)
-    return rows
-
-
 @np.errstate(over="ignore", invalid="ignore")  # `Ridge` looks at the sums
-def range_sums(problem: Problem, item: tuple) -> ClassSums:
-    """Sums of the points of some classes in a range of rows.
+def range_sums(problem: Problem, item: tuple) -> tuple:
+    """Sums of the points of c classes in a range of rows: G, `packed`; s (c, p) and n (c,).
 
     `item` is (number, start, stop, labels) of the range and the classes.
     """
     _, start, stop, labels = item
-    start, stop = start - problem.first, stop - problem.first
+    start -= problem.first
+    stop -= problem.first
     rows = start + np.flatnonzero(np.isin(problem.y[start:stop], labels))
     p = len(problem.landmarks)
     gram = np.zeros((p, p))
@@ -149,7 +135,7 @@ def range_sums(problem: Problem, item: tuple) -> ClassSums:
         weight += of_class.sum(axis=1)
         phi *= np.sqrt(problem.w[part])
         gram += phi @ phi.T  # the result is symmetric, and half the work of other products
-    return ClassSums(packed(gram), total, weight)
+    return packed(gram), total, weight
 
 
 def _sums_elsewhere(problem, item):
@@ -277,26 +263,9 @@ def factors_of(options, sides):
     )
 
 
-def _sets(job):
-    """{((label, factor), ...): the sides of its classifiers} of the group of a job."""
-    sets = {}
-    for sides in job.together.sides:
-        sets.setdefault(factors_of(job.options, sides), []).append(sides)
-    return sets
-
-
-def _class_blocks(job):
-    """The sets of labels, ascending, that stand on a side of the same classifiers of a group."""
-    by_use = {}
-    sets = [dict(one) for one in _sets(job)]
-    for label in job.together.labels:
-        by_use.setdefault(tuple(one.get(label) for one in sets), []).append(label)
-    return sorted(map(tuple, by_use.values()))
-
-
-def row_ranges(job, n: int) -> list[tuple[int, int]]:
-    """(start, stop) of the ranges that n rows are cut into for the group of a job."""
-    step = -(-n * len(_class_blocks(job)) // _TASKS)
+def row_ranges(blocks: int, n: int) -> list[tuple[int, int]]:
+    """(start, stop) of the ranges that n rows are cut into, where there are so many blocks."""
+    step = -(-n * blocks // _TASKS)
     step = max(min(max(step, _RANGE[0]), _RANGE[1]), -(-n // _RANGES))
     step = -(-step // _RANGE[0]) * _RANGE[0]
     return [(start, min(start + step, n)) for start in range(0, n, step)]
@@ -316,8 +285,14 @@ class Group:
         self.seed = job.seed
         together = job.together
         self.labels = together.labels
-        self.sets = _sets(job)
-        self.class_blocks = _class_blocks(job)
+        self.sets = {}  # {((label, factor), ...): the sides of its classifiers}
+        for sides in together.sides:
+            self.sets.setdefault(factors_of(job.options, sides), []).append(sides)
+        by_use = {}  # labels, ascending, that stand on a side of the same classifiers
+        factors = list(map(dict, self.sets))
+        for label in self.labels:
+            by_use.setdefault(tuple(one.get(label) for one in factors), []).append(label)
+        self.class_blocks = sorted(map(tuple, by_use.values()))
         y = data.y
         self.weights = data.weights
         if data.weights is None:
@@ -331,10 +306,9 @@ class Group:
         self.mean_weight = total / n
         drawn, landmarks = landmarks_of(job, data, megabytes)
         raw = n * len(landmarks) ** 2 > _RAW
+        self.least = 0.0
         if raw:
             self.least = _ROUNDING * total * landmarks.scale * landmarks.condition
-        else:
-            self.least = 0.0
         if self.options.alpha is not None and self.options.alpha < self.least:
             raise job.place.error(
                 DataError,
@@ -344,12 +318,11 @@ class Group:
         self.rows = drawn[landmarks.pivots]
         self.dropped = len(drawn) - len(self.rows)
         self.problem = Problem(landmarks, data.x, y, w, raw)
-        self.ranges = row_ranges(job, len(y))
+        self.ranges = row_ranges(len(self.class_blocks), len(y))
         self.groups = data.groups
+        count = self.options.left_out
         if requested.sides:
             count = None
-        else:
-            count = self.options.left_out
         self.left_out = self._left_out(y, count, requested.chosen)
 
     def blocks_of(self, labels):
@@ -412,21 +385,17 @@ class Work:
 
     def __init__(self, group, settings, progress):
         self._group, self._progress = group, progress
-        here = isinstance(settings.workers, int)
-        if here:
-            self._executor = None
-        else:
+        self._executor = None
+        self.workers = settings.workers or available_cores()
+        if not isinstance(settings.workers, int):
             self._executor = settings.workers
-        if here and settings.workers:
-            self.workers = settings.workers
-        else:
             self.workers = available_cores()
         self._megabytes = settings.kernel_megabytes
         self._planned = dict.fromkeys(group.class_blocks, len(group.ranges))
         self._done, self._total = 0, sum(self._planned.values())
 
     def sums(self, items, class_blocks):
-        """Yield (labels, `ClassSums`) of items, in their order; then those blocks are complete."""
+        """Yield (labels, `range_sums`) of items, in their order; then those blocks are complete."""
         for labels in class_blocks:  # known now: some may be made again
             self._total -= self._planned.pop(labels, 0)
         self._total += len(items)
@@ -436,7 +405,7 @@ class Work:
             self.report()
 
     def _outcomes(self, items):
-        """(item, `ClassSums`) in their order.
+        """(item, `range_sums`) in their order.
 
         In memory are, of p^2 numbers each, the sums so far of every block, two for each thread that
         is at work, and one that waits; of an executor half of that for each worker, and for as
@@ -468,7 +437,7 @@ class Work:
         ):
             if isinstance(sums, AgfmcError):
                 raise sums
-            yield item[:4], ClassSums(*map(np.array, sums))
+            yield item[:4], tuple(map(np.array, sums))
 
     def check(self):
         """Raise `DataError` where the file of the points changed since it was opened."""

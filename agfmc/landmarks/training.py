@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -91,18 +90,20 @@ class _Set:
         self._balance = self._targets @ n / self._weight
 
     def solve(self, ridge, signs=None):
+        """A `Ridge`, and v (p, m) and b (m,) of its classifiers."""
         made = Ridge(self._grams, self._total, self._weight, ridge)
         if signs is not None and self.count > _FEW * signs.shape[1]:
             made.estimate_leverages(signs)
-        return _Solution(made, *made.solve(self._difference, self._balance))
+        return made, *made.solve(self._difference, self._balance)
 
     def values(self, solution, block, phi, step=1):
         """Decision values (m, n) of every step-th point of a block when each is left out, or all
         of its group."""
         t, w = self._of_points(block, step)
-        f = solution.v.T @ phi + solution.b[:, None]
-        groups = self._group.groups
-        return solution.ridge.leave_out(t, f, phi, w, of_rows(groups, self._group.rows_of(block)))
+        ridge, v, b = solution
+        f = v.T @ phi + b[:, None]
+        groups = of_rows(self._group.groups, self._group.rows_of(block))
+        return ridge.leave_out(t, f, phi, w, groups)
 
     def squared_error(self, solution, block, phi, step):
         """(sum of squared errors, sum of weights) of every step-th point that is left out."""
@@ -126,14 +127,6 @@ def _joined(blocks, count):
     ]
 
 
-class _Solution(NamedTuple):
-    """`Ridge` with v (p, m) and b (m,) of its classifiers."""
-
-    ridge: Ridge
-    v: np.ndarray
-    b: np.ndarray
-
-
 def train_shared(jobs, data: Dataset, settings, progress, requested) -> Iterator:
     """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
 
@@ -143,16 +136,13 @@ def train_shared(jobs, data: Dataset, settings, progress, requested) -> Iterator
     for job in jobs:
         groups.setdefault((job.options, job.together), []).append(job)
     for number, members in enumerate(groups.values()):
-        if progress is None:
-            report = None
-        else:
-            report = functools.partial(_report_share, progress, number, len(groups))
+        report = None
+        if progress is not None:
+            report = lambda share, before=number: progress(
+                round(_STEPS * (before + share)), _STEPS * len(groups)
+            )
         group = Group(members, data, settings.kernel_megabytes, requested)
         yield from _Trainer(group, settings, report, requested).fit()
-
-
-def _report_share(progress, number, groups, share):
-    progress(round(_STEPS * (number + share)), _STEPS * groups)
 
 
 class _Trainer:
@@ -278,28 +268,25 @@ class _Trainer:
         )
         rows = np.concatenate(list(map(self._group.rows_of, blocks)))
         order = np.argsort(rows)
-        beta = self._group.problem.landmarks.coefficients(solution.v)
+        beta = self._group.problem.landmarks.coefficients(solution[1])
         finish = functools.partial(self._finished, ridge, rows[order])
         return list(
             spread(
                 lambda job: finish(
                     job,
-                    the_set.number[job.sides],
-                    beta,
-                    solution,
+                    beta[:, the_set.number[job.sides]],
+                    solution[2][the_set.number[job.sides]],
                     values[the_set.number[job.sides]][order],
                 ),
                 jobs[one],
             )
         )
 
-    def _finished(self, ridge, rows, job, number, beta, solution, values):
+    def _finished(self, ridge, rows, job, beta, intercept, values):
         """(`Fitted`, converged) of one job; values (n,): of the points in `rows`, ascending."""
         group = self._group
-        landmarks = self._group.problem.landmarks
-        x = group.problem.x
-        y = group.problem.y
-        side = np.isin(y[rows], job.sides[1])
+        features = group.problem.x.shape[1]
+        side = np.isin(group.problem.y[rows], job.sides[1])
         counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
         # targets of all points: those of a sample would hold back the probabilities
         totals = [sum(group.totals[label] for label in part) for part in reversed(job.sides)]
@@ -314,7 +301,7 @@ class _Trainer:
         provenance = Provenance(
             __version__,
             options=options.canonical(),
-            features=x.shape[1],
+            features=features,
             probabilities="leave-one-out",
             seed=job.seed,
             left_out=len(rows),
@@ -323,15 +310,15 @@ class _Trainer:
         model = BinaryModel(
             job.name,
             job.options.svm_type,
-            job.options.kernel_for(x.shape[1]),
-            landmarks.z,
-            np.ascontiguousarray(beta[:, number]),
-            -float(solution.b[number]),
+            job.options.kernel_for(features),
+            group.problem.landmarks.z,
+            np.ascontiguousarray(beta),
+            -float(intercept),
             (1, 0),
             (len(group.rows), 0),
             (a, b),
             provenance,
-            x.shape[1],
+            features,
         )
         fitted = Fitted(job, model, group.rows)
         if self._requested.sides:

@@ -11,6 +11,7 @@ boosted trees, for example, have log-odds that are too large (Niculescu-Mizil an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,24 +26,17 @@ from .points import sklearn_version, Solution
 _LEAST = 1e-9  # of a probability, whose logarithm is to be finite
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionFunction:
+def decide(estimator, x: np.ndarray) -> np.ndarray:
     """f (n,) of points x (n, d) by a fitted classifier of the labels 0 and 1; f > 0 speaks for 1.
 
-    With `has_probabilities` f is the log-odds of 1, and not a decision function.
+    Where it has probabilities f is the log-odds of 1, and not its decision function.
     """
-
-    estimator: Any
-    has_probabilities: bool
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """The decision values f (n,) of points x (n, d)."""
-        x = _matrix(x)
-        if not self.has_probabilities:
-            return np.asarray(self.estimator.decision_function(x), dtype=np.float64)
-        p = np.asarray(self.estimator.predict_proba(x), dtype=np.float64)
-        p = np.clip(p, _LEAST, 1.0)
-        return np.log(p[:, 1] / p[:, 0])
+    x = _matrix(x)
+    if not hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.decision_function(x), dtype=np.float64)
+    p = np.asarray(estimator.predict_proba(x), dtype=np.float64)
+    p = np.clip(p, _LEAST, 1.0)
+    return np.log(p[:, 1] / p[:, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +108,9 @@ class EstimatorOptions(BinaryLearner):
         """The learner itself; `UsageError` where its `fit` takes no weights."""
         from sklearn.utils.validation import has_fit_parameter
 
-        if not has_fit_parameter(self._last[1], "sample_weight"):
-            raise UsageError(
-                f"estimator: {type(self._last[1]).__name__} takes no weights of samples"
-            )
+        classifier = self._last[1]
+        if not has_fit_parameter(classifier, "sample_weight"):
+            raise UsageError(f"estimator: {type(classifier).__name__} takes no weights of samples")
         return self
 
     def solve(self, packed, rows, side, w=None) -> Solution:
@@ -125,14 +118,11 @@ class EstimatorOptions(BinaryLearner):
         from sklearn.base import clone
 
         estimator = clone(self.estimator)
-        prefix = self._last[0]
-        if w is None:
-            weights = {}
-        else:
-            weights = {f"{prefix}sample_weight": w}
+        weights = {}
+        if w is not None:
+            weights[f"{self._last[0]}sample_weight"] = w
         estimator.fit(_matrix(packed[rows]), np.asarray(side, dtype=np.int64), **weights)
-        function = DecisionFunction(estimator, self.gives_probabilities)
-        return Solution.of_function(function, packed.shape[1])
+        return Solution.of_function(partial(decide, estimator), packed.shape[1])
 
     @property
     def _last(self):
@@ -178,10 +168,7 @@ class MemberLearners:
 
         Raises `UsageError` for rows with options, and for another number of members.
         """
-        if tree.is_ensemble:
-            members = len(tree.roots)
-        else:
-            members = 1
+        members = len(tree.roots)
         if len(self.estimators) not in (1, members):
             raise UsageError(
                 f"estimator: expected 1 or {members}, the number of members, found "

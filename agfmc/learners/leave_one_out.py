@@ -26,8 +26,6 @@ movement itself, d = 2 h, computed by interpolation between a few h.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..core.errors import UsageError
@@ -47,23 +45,6 @@ _BOUND = 1e-9  # relative: LIBSVM sets a coefficient at the bound to C itself
 _RIDGE = 1e-9  # of the largest K_ii: points may depend on each other
 
 
-class Problem(NamedTuple):
-    """The samples of a binary problem.
-
-    Attributes
-    ----------
-    rows : rows (l,) of all points
-    side : 0 or 1 (l,)
-    w : weights (l,), or None
-    number : number (n,) of the different point in each row of all points, or None where all differ
-    """
-
-    rows: np.ndarray
-    side: np.ndarray
-    w: np.ndarray | None = None
-    number: np.ndarray | None = None
-
-
 def loo_values(kernel, x, problem, solution, options, table=None):
     """f (l,) of each sample by a classifier that was trained without it, in LIBSVM's sign.
 
@@ -80,7 +61,7 @@ def loo_values(kernel, x, problem, solution, options, table=None):
     kernel : function of points a (p, d) and b (q, d)
         Returns K (p, q); either may be empty.
     x : array (n, d), all points
-    problem : Problem, a sample of it is left out with all of its weight
+    problem : Samples, a sample of it is left out with all of its weight
     solution : Solution, its solution under `options`, `SVM`
     table : KernelTable, optional, of all points, with exact values, used in place of `kernel`
 

@@ -13,11 +13,6 @@ from ..core.splits import stratified_folds
 FOLDS = 5
 
 
-def fold_count(left, right):
-    """Number of folds for that many samples on the two sides: each needs one of either."""
-    return min(FOLDS, left, right)
-
-
 def folds(side, seed, groups=None):
     """The fold of each sample: (l,) int, stratified over the two sides.
 
@@ -28,54 +23,38 @@ def folds(side, seed, groups=None):
     more folds than groups on a side.
     """
     side = np.asarray(side)
+    members = [np.flatnonzero(side == value) for value in (0, 1)]
     if groups is not None:
-        return stratified_folds(
-            side,
-            seed,
-            fold_count(*(len(np.unique(groups[side == value])) for value in (0, 1))),
-            groups,
-        )
-    count = fold_count(*(int(np.count_nonzero(side == value)) for value in (0, 1)))
+        count = min(FOLDS, *(len(np.unique(groups[rows])) for rows in members))
+        return stratified_folds(side, seed, count, groups)
+    count = min(FOLDS, *map(len, members))
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.empty(len(side), dtype=np.int64)
-    for value in (0, 1):
-        where = np.flatnonzero(side == value)
-        deal = np.arange(len(where)) % count
-        fold[where[generator.permutation(len(where))]] = deal if value == 0 else count - 1 - deal
+    for value, rows in enumerate(members):
+        deal = np.arange(len(rows)) % count
+        if value == 1:
+            deal = count - 1 - deal
+        fold[rows[generator.permutation(len(rows))]] = deal
     return fold
-
-
-def fold_count_of(sizes, chosen):
-    """Number of folds that hold out the chosen samples alone, at most 1 / FOLDS of all in each.
-
-    `sizes` and `chosen` are numbers of samples of each side, of all and of the chosen ones. One
-    sample of each side is left to train on in each fold.
-    """
-    total = sum(chosen)
-    if not total:
-        return 0
-    number = -(-FOLDS * total // sum(sizes))
-    if number == 1 and any(part >= size for part, size in zip(chosen, sizes)):
-        return 2
-    return number
 
 
 def folds_of(side, chosen, seed):
     """The fold (l,) of each sample, -1 for those that are not `chosen` (c,), places in side (l,).
 
-    Stratified over the sides, 0 to their number - 1, and shuffled as in `folds`.
+    Stratified over the sides, 0 to their number - 1, and shuffled as in `folds`. Each fold holds
+    out at most 1 / FOLDS of all samples, and leaves one of each side to train on.
     """
     side = np.asarray(side)
     sizes = np.bincount(side)
-    number = fold_count_of(sizes.tolist(), np.bincount(side[chosen], minlength=len(sizes)).tolist())
+    number = max(1, -(-FOLDS * len(chosen) // len(side)))
+    if number == 1 and np.any(np.bincount(side[chosen], minlength=len(sizes)) >= sizes):
+        number = 2
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.full(len(side), -1, dtype=np.int64)
     start = 0
     for value in range(len(sizes)):
         where = chosen[side[chosen] == value]
-        fold[where[generator.permutation(len(where))]] = (start + np.arange(len(where))) % max(
-            number, 1
-        )
+        fold[where[generator.permutation(len(where))]] = (start + np.arange(len(where))) % number
         start += len(where)
     return fold
 

@@ -120,10 +120,9 @@ class Nodes:
 
 
 def _blocks(x):
+    width = x.shape[1]
     if is_sparse(x):
         width = 1 + int(x.counts.mean())
-    else:
-        width = x.shape[1]
     step = max(1, 2**20 // width)
     return [slice(start, start + step) for start in range(0, x.shape[0], step)]
 
@@ -143,19 +142,11 @@ def shared_object(package):
     The package itself is not imported.
     """
     spec = importlib.util.find_spec(package)
-    if spec:
-        folders = list(spec.submodule_search_locations or ())
-    else:
-        folders = []
-    return next(
-        (
-            str(path)
-            for folder in folders
-            for path in sorted(Path(folder).glob("clib*"))
-            if path.suffix in (".so", ".pyd", ".dll", ".dylib")
-        ),
-        None,
-    )
+    for folder in (spec and spec.submodule_search_locations) or ():
+        for path in sorted(Path(folder).glob("clib*")):
+            if path.suffix in (".so", ".pyd", ".dll", ".dylib"):
+                return str(path)
+    return None
 
 
 class CLibrary:

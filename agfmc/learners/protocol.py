@@ -110,10 +110,9 @@ def parse_options(text, **place):
     that it does not know and a value out of its range.
     """
     words = text.split()
+    name = "svm"
     if text.lstrip().startswith(_WORD):
         name = words.pop(0)[len(_WORD) :]
-    else:
-        name = "svm"
     binary = [one for one in LEARNERS if one not in NODE_LEARNERS]
     expected = "expected one of " + " ".join(binary)
     if any(word.startswith(_WORD) for word in words):
@@ -274,12 +273,11 @@ def _with_seeds(tree, jobs):
 
     Members of an ensemble so differ, and their average gains.
     """
-    if tree.is_ensemble:
-        parts = tree.parts
-    else:
-        parts = [slice(None)]
     member = [
-        number for number, part in enumerate(parts) for node in tree.nodes[part] for _ in node.rows
+        number
+        for number, part in enumerate(tree.parts)
+        for node in tree.nodes[part]
+        for _ in node.rows
     ]
     return [
         replace(job, options=job.options.seeded(derived_seed(job.seed, number)))
@@ -377,10 +375,20 @@ def unnamed(tree):
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The samples of one job: rows (l,) of the data, side (l,) the number of each one's side."""
+    """The samples of one job.
+
+    Attributes
+    ----------
+    rows : rows (l,) of the data
+    side : number (l,) of the side of each
+    w : weights (l,), or None
+    number : number (n,) of the different point in each row of the data, or None where all differ
+    """
 
     rows: np.ndarray
     side: np.ndarray
+    w: np.ndarray | None = None
+    number: np.ndarray | None = None
 
 
 def samples(job, rows_of) -> Samples:
@@ -468,11 +476,6 @@ def read_node(node, branches: int, name: str):
     UsageError : for its options
     """
     return learner_class(node.learner_letter).parse(node.options).read(name, branches)
-
-
-def node_classifier(model):
-    """The classifier of a `NodeModel`: an object with probabilities(x (n, d)) -> (n, c)."""
-    return learner_class(model.code).classifier(model)
 
 
 def check_jobs(jobs, counts) -> list[str]:

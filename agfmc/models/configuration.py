@@ -27,6 +27,14 @@ class ModelFiles:
 
     paths: tuple[str, ...]
 
+    features = None
+    provenances = ()
+
+    @property
+    def count(self) -> int:
+        """Number of binary classifiers."""
+        return len(self.paths)
+
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
@@ -68,14 +76,10 @@ class Configuration:
     recipe: TableRecipe | None = None
 
     def __post_init__(self):
-        machines = self.machines
-        if isinstance(machines, ModelFiles):
-            count = len(machines.paths)
-        else:
-            count = machines.count
-        if len(self.tree.rows) != count:
+        count = len(self.tree.rows)
+        if count != self.machines.count:
             raise ModelError(
-                f"the control tree has {len(self.tree.rows)} classifiers, the model {count}"
+                f"the control tree has {count} classifiers, the model {self.machines.count}"
             )
 
     @property
@@ -83,8 +87,6 @@ class Configuration:
         """Number of features of the points to classify; None where any number will do."""
         if self.normalisation is not None:
             return self.normalisation.features
-        if isinstance(self.machines, ModelFiles):
-            return None
         return self.machines.features
 
     @property
@@ -105,9 +107,8 @@ class Configuration:
     @property
     def provenances(self) -> list[Provenance]:
         """The `Provenance` of every classifier that tells one."""
-        machines = self.machines
         return [
-            *(() if isinstance(machines, ModelFiles) else machines.provenances),
+            *self.machines.provenances,
             *(one.provenance for one in self.node_classifiers.values()),
         ]
 

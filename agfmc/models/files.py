@@ -202,12 +202,11 @@ def _for_tree(source, tree):
 
 def _warn_of_no_calibration(tree, source):
     """Warn where the first model has decision values for a calibration, which nobody has fitted."""
-    if tree.rows:
-        name = model_file(tree.rows[0].text, source.models_in)
-    else:
-        name = ""
+    if not tree.rows:
+        return
+    name = model_file(tree.rows[0].text, source.models_in)
     with regular_files():
-        if name and held_out_values(read_bytes(name), name) is not None:
+        if held_out_values(read_bytes(name), name) is not None:
             warn_user(
                 f"{source.path}: not calibrated, there is no "
                 f"{calibration_of(source.path)}: the command that trained its models, "
@@ -217,10 +216,9 @@ def _warn_of_no_calibration(tree, source):
 
 def _with_recipe(configuration, control):
     path = recipe_beside(control)
-    with regular_files():
-        if control == "-":
-            recipe = None
-        else:
+    recipe = None
+    if control != "-":
+        with regular_files():
             recipe = recipe_if_there(path)
     if recipe is None:
         return configuration
@@ -271,10 +269,9 @@ def _calibrated(configuration, source, beside="-"):
 
     Raises `ModelError` for that of other classifiers.
     """
+    heading = None
     if source.named_decoder:
         heading = configuration.tree.headings.get("decoder")
-    else:
-        heading = None
     if source.uncalibrated and (heading is None or not is_learned(heading.text)):
         return replace(configuration, calibration=None)
     if source.calibration is not None:
@@ -386,13 +383,12 @@ def _check_neighbours(configuration, path):
     """Refuse a stored classifier of code K with another k than its options in the tree."""
     for number, direct in configuration.tree.directs.items():
         model = configuration.node_classifiers[number]
+        if model.points is None:
+            continue
         k = None
         with suppress(UsageError):
-            if model.points is None:
-                k = None
-            else:
-                k = learner_class(direct.learner_letter).parse(direct.options).k
-        if model.points is not None and k != model.k:
+            k = learner_class(direct.learner_letter).parse(direct.options).k
+        if k != model.k:
             raise ModelError("the multi-class nodes are not those of the control text", file=path)
 
 
@@ -420,9 +416,8 @@ def _read_model(row, source, models_in, tables):
             return read_svm_model(path, tables)
     except AgfmcError as error:
         if error.file == path and error.line is None and "cannot read" in error.message:
-            if os.path.exists(path):
-                where = ""
-            else:
+            where = ""
+            if not os.path.exists(path):
                 where = elsewhere(row.text, path, source)
             raise Place(source, row.line, row.column).error(
                 ModelError, f"model '{path}': {error.message}{where}"
@@ -517,24 +512,15 @@ def check_one_run(tree, models, classifiers):
     ]
     if strange:
         name, trained, sides = strange[0]
+        more = ""
         if len(strange) > 1:
             more = f", and {len(strange) - 1} more like it"
-        else:
-            more = ""
         warn(
             f"'{name}' was trained on the classes {_short(trained)}, and is used here for "
             f"{_short(classes_text(sides))}{more}: from another run, unless intended"
         )
-    if (
-        len(
-            {
-                model.provenance.weights is None
-                for model in models
-                if model.provenance.samples is not None
-            }
-        )
-        > 1
-    ):
+    known = [model.provenance for model in models if model.provenance.samples is not None]
+    if len({provenance.weights is None for provenance in known}) > 1:
         warn(
             "some models were trained with weights of the samples, others without: they are from "
             "different runs"

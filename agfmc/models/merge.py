@@ -187,7 +187,6 @@ def _groups(models, sides, classes, rows_of, count):
     where none, len(classes). Those of a model that has them all on one side are landmarks, of any
     class: it follows from other models, or it is len(classes).
     """
-    column = {label: i for i, label in enumerate(classes)}
     possible = np.ones((count, len(classes)), dtype=bool)
     known = np.zeros(count, dtype=bool)
     landmark = np.zeros(count, dtype=bool)
@@ -198,9 +197,7 @@ def _groups(models, sides, classes, rows_of, count):
         known[rows] = True
         at = 0
         for label, size in zip(model.labels, model.n_sv):
-            members = np.zeros(len(classes), dtype=bool)
-            members[[column[c] for c in side[label]]] = True
-            possible[rows[at : at + size]] &= members
+            possible[rows[at : at + size]] &= np.isin(classes, side[label])
             at += size
     known &= possible.any(axis=1)
     return np.where(known, possible.argmax(axis=1), len(classes)), landmark
@@ -212,15 +209,12 @@ def regroup(model: MergedModel, sides: Sequence, classes: Sequence[int]) -> Merg
     `sides` and `classes` are as for `collate`. The class follows from the coefficients: one whose
     sign speaks for the left side belongs to a point of that side.
     """
-    column = {label: i for i, label in enumerate(classes)}
     possible = np.ones((len(model.sv), len(classes)), dtype=bool)
     for i, side in enumerate(sides):
         part = slice(model.indptr[i], model.indptr[i + 1])
         right = model.coef[part] * model.orientation[i] > 0
         for labels, rows in zip(side, (model.index[part][~right], model.index[part][right])):
-            members = np.zeros(len(classes), dtype=bool)
-            members[[column[c] for c in labels]] = True
-            possible[rows] &= members
+            possible[rows] &= np.isin(classes, labels)
     group = np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
     order = np.argsort(group, kind="stable")
     return replace(

@@ -26,7 +26,7 @@ from ..decode.nested import descend, most_probable, products
 from ..executors.remote import run_remote
 from ..executors.threads import run_tasks
 from ..learners.programs import ExternalClassifier, ExternalValues, killing_commands
-from ..learners.protocol import node_classifier
+from ..learners.protocol import learner_class
 from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision
 from .decision_values import MachineValues
@@ -630,7 +630,7 @@ def _ready(classifier, decoding):
     if isinstance(classifier, ExternalClassifier):
         return classifier.run_by(decoding)
     try:
-        return node_classifier(classifier)
+        return learner_class(classifier.code).classifier(classifier)
     except MemoryError as error:
         raise ModelError(
             "there is not enough memory for its points", file=classifier.name

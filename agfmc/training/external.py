@@ -210,16 +210,14 @@ def _check(made, name, trainer, features):
         for entry in entries:
             kind = stat.S_IFMT(os.lstat(os.path.join(made, entry)).st_mode)
             if kind not in (stat.S_IFREG, stat.S_IFDIR):
+                what = "something"
                 if kind == stat.S_IFLNK:
                     what = "a symbolic link"
-                else:
-                    what = "something"
                 raise fail(f"{what} in place of a file: '{entry}'")
         if name not in entries:
+            more = ""
             if entries:
                 more = f", but '{entries[0]}': a model has the name that is given"
-            else:
-                more = ""
             raise fail(f"no model{more}")
         path = os.path.join(made, name)
         if os.path.isdir(path):

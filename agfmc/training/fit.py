@@ -35,7 +35,7 @@ from ..landmarks.training import train_shared
 from ..learners import platt
 from ..learners.estimators import MemberLearners
 from ..learners.options import BinaryLearner
-from ..learners.leave_one_out import is_unbounded, loo_values, Problem
+from ..learners.leave_one_out import is_unbounded, loo_values
 from ..learners.points import Solution
 from ..learners.protocol import (
     check_jobs,
@@ -45,6 +45,7 @@ from ..learners.protocol import (
     for_weights,
     Job,
     leaves_one_out,
+    Samples,
     samples,
 )
 from .held_out import CALIBRATION_POINTS
@@ -364,12 +365,11 @@ def _fit_by_threads(jobs, work, progress):
 def _items(jobs, rows_of, tables, data, requested, loo):
     """(work, its fits that are one task, None for all) of every job; loo: {name of a job: samples
     of it are left out by the formula}."""
+    equal = None
     if any(loo.values()):
         equal = row_digests(data.x)
-    else:
-        equal = None
-    if equal is not None and len(np.unique(equal)) == len(equal):
-        equal = None
+        if len(np.unique(equal)) == len(equal):
+            equal = None
     for job in jobs:
         work = requested.work(job, samples(job, rows_of), loo[job.name], data)
         work.equal = equal
@@ -423,7 +423,7 @@ def _one_fit(x, nodes, work, part):
                     a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T
                 ),
                 x,
-                Problem(work.rows, work.side, work.w, work.equal),
+                Samples(work.rows, work.side, work.w, work.equal),
                 solution,
                 options,
                 table=nodes if getattr(nodes, "exact", False) else None,

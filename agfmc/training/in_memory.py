@@ -89,7 +89,7 @@ def train_configuration(
     if models is not None:
         models |= {name: fitted.model for name, fitted in results.items()}
     results = [results[job.name] for job in binary]
-    nodes = fit_nodes(tree, jobs, data, settings.normalisation)
+    nodes = fit_nodes(tree, jobs, data, settings.normalised)
     configuration = assemble(
         tree, [fitted.model for fitted in results], nodes, settings.normalisation
     )
@@ -99,15 +99,12 @@ def train_configuration(
     return configuration, held_out
 
 
-def fit_nodes(tree, jobs, data, normalisation=None):
+def fit_nodes(tree, jobs, data, normalised=None):
     """{node number: `NodeModel`} of those of the `jobs` of a tree that are for nodes.
 
-    `data` is a `Dataset` after the normalisation. Raises `ModelError` for the program of a node.
+    `data` is a `Dataset` after the normalisation, whose digest is `normalised`. Raises `ModelError`
+    for the program of a node.
     """
-    if normalisation is None:
-        normalised = None
-    else:
-        normalised = normalisation.digest()
     nodes = [job for job in jobs if not job.is_binary]
     check_missing(nodes, data.x)
     if data.weights is not None:

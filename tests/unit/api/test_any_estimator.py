@@ -180,8 +180,8 @@ def test_members_of_an_ensemble_have_their_own_estimators_or_seeds(wine):
     control = f"{pairs} {pairs}"
     trees = MultiClassFromBinary(control, estimator=ExtraTreesClassifier(3), calibrated=False)
     first, *_, last = trees.fit(x, y).configuration_.machines.functions
-    assert first.estimator.random_state == 1
-    assert last.estimator.random_state == derived_seed(1, 1)
+    assert first.args[0].random_state == 1
+    assert last.args[0].random_state == derived_seed(1, 1)
     assert not np.array_equal(first(x), last(x))
     both = clone(trees).set_params(estimator=[GaussianNB(), KNeighborsClassifier(3)]).fit(x, y)
     p = [

@@ -16,10 +16,10 @@ from agfmc.core.kernels import KERNELS
 from agfmc.kernels.values import PreparedKernel
 from agfmc.learners import leave_one_out, platt
 from agfmc.learners.kernel_table import KernelTable
-from agfmc.learners.leave_one_out import loo_values, Problem
+from agfmc.learners.leave_one_out import loo_values
 from agfmc.learners.svm import solve
 from agfmc.learners.points import Nodes
-from agfmc.learners.protocol import parse_options
+from agfmc.learners.protocol import parse_options, Samples
 from own_warnings import no_own_warnings
 
 
@@ -69,7 +69,7 @@ def trained(x, side, options):
         values = loo_values(
             kernel_of(options, x.shape[1]),
             x,
-            Problem(rows, side, number=row_digests(x)),
+            Samples(rows, side, number=row_digests(x)),
             solution,
             options,
         )
@@ -152,7 +152,7 @@ def test_some_rows_in_any_order_in_blocks(monkeypatch):
     rows = generator.permutation(len(x))[:50]
     solution = solve(Nodes(x), rows, side[rows], options)
     kernel = kernel_of(options, 3)
-    whole = loo_values(kernel, x, Problem(rows, side[rows]), solution, options)
+    whole = loo_values(kernel, x, Samples(rows, side[rows]), solution, options)
     _, _, straight = trained(x[rows], side[rows], options)
     np.testing.assert_allclose(whole, straight, rtol=0, atol=1e-10)
     largest = []
@@ -163,7 +163,7 @@ def test_some_rows_in_any_order_in_blocks(monkeypatch):
 
     monkeypatch.setattr(leave_one_out, "_BLOCK", 7 * len(solution.sv))
     monkeypatch.setattr(leave_one_out, "_FEW", 0)
-    again = loo_values(watched, x, Problem(rows, side[rows]), solution, options)
+    again = loo_values(watched, x, Samples(rows, side[rows]), solution, options)
     np.testing.assert_allclose(again, whole, rtol=0, atol=1e-10)
     assert largest[:9] == [50] + [7] * 7 + [1]  # K_ii; all of the 50 points; then the hulls
 
@@ -182,7 +182,7 @@ def test_kernel_values_of_a_table_give_the_same_values(kind):
     values = PreparedKernel(kernel, x[rows]).values(x[rows[:9]])
     assert table.exact and np.array_equal(table.values(rows[:9], rows), values.T)
     solution = solve(table, rows, side[rows], options)
-    problem = Problem(rows, side[rows])
+    problem = Samples(rows, side[rows])
     assert np.array_equal(
         loo_values(kernel_of(options, 3), x, problem, solution, options),
         loo_values(None, x, problem, solution, options, table=table),
@@ -253,7 +253,7 @@ def test_too_many_free_support_vectors_and_nu(plain, monkeypatch):
     solution, _, values = trained(x, side, options)
     free = np.count_nonzero(roles(solution, options, 60) == 1)
     kernel = kernel_of(options, 3)
-    samples = Problem(np.arange(60), side)
+    samples = Samples(np.arange(60), side)
     monkeypatch.setattr(leave_one_out, "MOST_FREE", free - 1)
     assert loo_values(kernel, x, samples, solution, options) is None
     monkeypatch.setattr(leave_one_out, "MOST_FREE", free)
@@ -351,7 +351,7 @@ def test_sigmoids_are_as_good_as_from_folds(segment):
         single = loo_values(
             kernel_of(options, x.shape[1]),
             x,
-            Problem(rows, side, number=row_digests(x)),
+            Samples(rows, side, number=row_digests(x)),
             solution,
             options,
         )
@@ -415,7 +415,7 @@ def test_in_doubt():
     rows = np.arange(len(x))
     solution = solve(Nodes(x), rows, side, options)
     kernel = kernel_of(options, x.shape[1])
-    assert loo_values(kernel, x, Problem(rows, side), solution, options) is None
+    assert loo_values(kernel, x, Samples(rows, side), solution, options) is None
 
 
 def test_a_point_with_hardly_a_kernel_value_to_the_hull():

@@ -23,7 +23,6 @@ from agfmc.learners.neighbours import Neighbours
 from agfmc.learners.protocol import (
     for_weights,
     learner_class,
-    node_classifier,
     NodeProblem,
     parse_options,
     plan_jobs,
@@ -384,10 +383,9 @@ def test_files_of_neighbours(tmp_path, monkeypatch):
     plain = replace(job, options=learner_class("K").parse("-k 3"))
     assert plain.files == job.files[:2] and plain.options.stale_files(job.name) == job.files[2:]
     assert plain.options.read(job.name, 3).w.tolist() == given.weights.tolist()
-    found = node_classifier(model).probabilities(given.x)
-    np.testing.assert_array_equal(
-        found, node_classifier(job.options.fit(job, given)).probabilities(given.x)
-    )
+    found = learner_class(model.code).classifier(model).probabilities(given.x)
+    fitted = learner_class(model.code).classifier(job.options.fit(job, given))
+    np.testing.assert_array_equal(found, fitted.probabilities(given.x))
 
 
 @pytest.mark.parametrize(
@@ -427,7 +425,7 @@ def loo(options, solution, x, rows, side, w):
     return leave_one_out.loo_values(
         lambda a, b: PreparedKernel(kernel, b).values(a).T,
         x,
-        leave_one_out.Problem(rows, side, w),
+        Samples(rows, side, w),
         solution,
         options,
     )

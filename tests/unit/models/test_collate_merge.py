@@ -13,7 +13,7 @@ from agfmc.control.parse import parse
 from agfmc.core.errors import ModelError, Place
 from agfmc.models.control_files import write_control
 from agfmc.models.libsvm import format_svm_model
-from agfmc.learners.protocol import Job, learner_class, node_classifier, NodeProblem, samples
+from agfmc.learners.protocol import Job, learner_class, NodeProblem, samples
 from agfmc.core.splits import rows_by_class
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.prediction.classifier import Classifier
@@ -267,7 +267,10 @@ def test_a_configuration_is_its_parts(tmp_path, kind, kernels):
 
 
 def answering(configuration):
-    return {number: node_classifier(one) for number, one in configuration.node_classifiers.items()}
+    return {
+        number: learner_class(one.code).classifier(one)
+        for number, one in configuration.node_classifiers.items()
+    }
 
 
 def leaf_products(tree, r, direct, trained, point):
