@@ -19,7 +19,6 @@ from .blocks import (
     Section,
     table,
     text,
-    Tile,
     without_empty,
 )
 from .classes import Classes, classes_of, with_distinct_names, wrong_cells
@@ -145,8 +144,8 @@ def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
     ]
 
 
-def score_tiles(answers: AnswersPart) -> list[Tile]:
-    """The scores that are seen first."""
+def score_tiles(answers: AnswersPart) -> list[tuple[str, str, str]]:
+    """(title, value, what belongs to it) of the scores that are seen first."""
     scores = answers.scores
     if scores["rejected"]:
         scope = " of the answered"
@@ -163,7 +162,7 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
         value = scores.get(name)
         if value is not None:
             tiles.append(
-                Tile(
+                (
                     title,
                     percent(value) if PAGE[name].share else number(value),
                     _sureness(answers, name),
@@ -172,7 +171,7 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
     if scores["rejected"]:
         tiles.insert(
             1,
-            Tile(
+            (
                 "Coverage",
                 percent(scores["coverage"]),
                 f"{plural(scores['rejected'], 'point')} rejected",

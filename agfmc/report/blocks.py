@@ -11,15 +11,6 @@ from .content import DataTable, Picture
 
 
 @dataclass(frozen=True)
-class Tile:
-    """A number that is seen first: its title, the value as text, and what belongs to it."""
-
-    title: str
-    value: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class Matrix:
     """A table of counts, a row for each true class and a column for each answer.
 

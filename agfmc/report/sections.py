@@ -15,7 +15,6 @@ from .blocks import (
     Section,
     table,
     text,
-    Tile,
 )
 from .classes import classes_of
 from .content import ReportContent
@@ -53,7 +52,7 @@ def page_sections(content: ReportContent) -> list[Section]:
     return [section for section in sections if section.blocks]
 
 
-def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
+def summary(content: ReportContent) -> tuple[str, str, list[tuple[str, str, str]]]:
     """The verdict in sentences, a sentence about model and data, and the numbers seen first."""
     words = []
     verdict = [*trial_verdict(content)]
@@ -76,7 +75,7 @@ def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
         tiles += [
             tile
             for tile in score_tiles(content.answers)
-            if not any(other.title.startswith(tile.title) for other in tiles)
+            if not any(other.startswith(tile[0]) for other, *_ in tiles)
         ]
     elif model is not None and not verdict:
         verdict = [

@@ -9,7 +9,7 @@ from ..core.text import runs_text
 from ..score.intervals import clopper_pearson
 from ..score.rows import ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, UNCALIBRATED
 from .answers import shares_alone
-from .blocks import Block, heading, note, pictures, Section, table, text, Tile, without_empty
+from .blocks import Block, heading, note, pictures, Section, table, text, without_empty
 from .chart_importance import curve_table
 from .content import Column, DataTable, ReportContent, TableRow
 from .experiment_charts import comparison, comparison_cost, search_surface
@@ -92,7 +92,7 @@ def _estimated(content):
     return content.search
 
 
-def estimate_tiles(content: ReportContent) -> list[Tile]:
+def estimate_tiles(content: ReportContent) -> list[tuple[str, str, str]]:
     """The estimate of a search for new data, where there is one."""
     search = _estimated(content)
     if search is None or search["estimate"] is None:
@@ -100,7 +100,7 @@ def estimate_tiles(content: ReportContent) -> list[Tile]:
     title = ALL_SCORES[search["by"]].title
     estimate = search["estimate"]
     return [
-        Tile(
+        (
             f"{title[0].upper()}{title[1:]}, estimate for new data",
             number(estimate["score"]),
             f"standard error {number(estimate['error'])}",
