@@ -18,11 +18,13 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
 from ..control.build import joined, with_heading
 from ..control.tree import Tree
+from ..control.write import format_tree
 from ..core.answers import Results
 from ..core.errors import AgfmcError, JobsFailed
 from ..core.probabilities import REJECTED, standard_error
@@ -30,6 +32,8 @@ from ..core.splits import stratified_folds, stratified_sample
 from ..data.weights import chosen_rows
 from ..decode.costs import cheapest
 from ..executors.threads import available_cores
+from ..files.result_store import from_record, result_key, to_record
+from ..learners.protocol import plan_jobs
 from ..score.evaluation import compared_scores
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
@@ -86,6 +90,16 @@ class Entry:
     def words(self) -> str:
         """Family and options."""
         return words_of(self.family, self.options)
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldOutAnswers:
+    """What a training has given: p (n, k) of points that are held out, its core seconds, and those
+    of the answers where they are timed."""
+
+    p: Annotated[np.ndarray, "<f4", 2]
+    train_s: float
+    classify_s: float | None
 
 
 @dataclass(frozen=True)
@@ -272,8 +286,59 @@ class BestSearch:
     def _score(self, family, options, until):
         """Train a family with options, and add its `Entry`.  Raises its error, and `TimeUp`."""
         candidate = family.candidate(self._sample, options)
-        start = time.process_time()
         clock = time.monotonic()
+        answers = self._answers(family, candidate, until)
+        # of an earlier run the results are there at once
+        clock_s = max(answers.train_s / self._cores, time.monotonic() - clock)
+        p = answers.p
+        entry = Entry(
+            family, options, candidate.tree, p, *self.best_scale(p), answers.train_s, clock_s
+        )
+        if self.answer_time is not None:
+            # the support vectors grow like the rows, where the time of training does like their square
+            grown = self._growth ** (family.growth - 1)
+            entry.answer_us = 1e6 * answers.classify_s * grown / len(p)
+        if self._answers_in_time([entry]):
+            self.entries.append(entry)
+        else:
+            title = ALL_SCORES[self.by].title
+            self.left_out[entry.words] = (
+                f"{title} {entry.score:.4f}, but the answer to a row takes {entry.answer_us:.0f} "
+                f"microseconds, more than {self.answer_time:g}"
+            )
+        expected = self._expected_seconds(family)
+        if family.first_options == options and expected > 0.05:
+            self._speed = (self._speed * clock_s / expected) ** 0.5
+        self._forget()
+
+    def _answers(self, family, candidate, until):
+        """The `_HeldOutAnswers` of a candidate, which the cache may have."""
+        cache = self._sample.cache
+        settings = self._sample.settings
+        jobs = plan_jobs(candidate.tree, "m", "", settings.seed)
+        key = result_key(
+            "entry 1",
+            self._split.test_digest,
+            format_tree(candidate.tree),
+            [job.options.identity(job) for job in jobs],
+            settings.platt,
+            settings.seed,
+            self._sample.calibration,
+            self._sample.timed,
+        )
+        shape = len(self._truth), len(self._labels)
+
+        def checked(answers):
+            return answers if answers.p.shape == shape else None
+
+        answers = from_record(_HeldOutAnswers, cache.get(key), checked)
+        if answers is None:
+            answers = self._train(family, candidate, until)
+            cache.put(key, to_record(answers))
+        return answers
+
+    def _train(self, family, candidate, until):
+        start = time.process_time()
 
         def follow(done, total, *words):
             if self.progress is not None:
@@ -290,26 +355,7 @@ class BestSearch:
         if results.p is None:
             raise JobsFailed(f"{family.name} gives no probabilities")
         seconds = max(outcome.train_s, time.process_time() - start)
-        # of an earlier run the results are there at once
-        clock_s = max(outcome.train_s / self._cores, time.monotonic() - clock)
-        p = results.p.astype(np.float32)
-        entry = Entry(family, options, candidate.tree, p, *self.best_scale(p), seconds, clock_s)
-        if self.answer_time is not None:
-            # the support vectors grow like the rows, where the time of training does like their square
-            grown = self._growth ** (family.growth - 1)
-            entry.answer_us = 1e6 * outcome.classify_s * grown / len(p)
-        if self._answers_in_time([entry]):
-            self.entries.append(entry)
-        else:
-            title = ALL_SCORES[self.by].title
-            self.left_out[entry.words] = (
-                f"{title} {entry.score:.4f}, but the answer to a row takes {entry.answer_us:.0f} "
-                f"microseconds, more than {self.answer_time:g}"
-            )
-        expected = self._expected_seconds(family)
-        if family.first_options == options and expected > 0.05:
-            self._speed = (self._speed * clock_s / expected) ** 0.5
-        self._forget()
+        return _HeldOutAnswers(results.p.astype(np.float32), seconds, outcome.classify_s)
 
     def _forget(self):
         """Keep the answers of the best entries alone."""

@@ -469,3 +469,21 @@ def test_averages_within_the_time_of_answers(data):
     for limit, most in limits.items():
         counts, _ = prepared(data, answer_time=limit).select(entries)
         assert 1 <= sum(count > 0 for count in counts) <= most
+
+
+def test_a_second_run_trains_nothing(data, monkeypatch, tmp_path):
+    with ResultCache(str(tmp_path / "state"), keep=True, data="d") as cache:
+        first = begin(data, cache=cache, answer_time=1e9)
+        choice = first.run(["logistic"])
+
+    def trained(*args, **more):
+        raise AssertionError("nothing is trained again")
+
+    monkeypatch.setattr(module, "run_trial", trained)
+    with ResultCache(str(tmp_path / "state"), keep=True, data="d") as cache:
+        search = begin(data, cache=cache, answer_time=1e9)
+        assert search.run(["logistic"]).tree == choice.tree
+    assert [entry.train_s for entry in search.entries] == [entry.train_s for entry in first.entries]
+    assert [entry.answer_us for entry in search.entries] == [
+        entry.answer_us for entry in first.entries
+    ]
