@@ -241,6 +241,7 @@ def test_commands_load_nothing_heavy():
 
 # {file of the work of a command: modules that a part of its runs needs, which take long to load}
 LATER = {
+    "eval_uc": {"eval_uc_page"},
     "mbh2mbm": {"join_models", "write_program"},
     "mbm_info": {"mbm_info_page"},
     "multi_borders": {"prediction.calibrate"},

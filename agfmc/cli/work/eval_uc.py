@@ -5,7 +5,6 @@ import os
 import sys
 from dataclasses import replace
 
-from ...answers.columns import answer_ids
 from ...answers.result_tables import load_answers
 from ...answers.results import (
     load_results,
@@ -18,15 +17,12 @@ from ...core.errors import DataError, UsageError
 from ...core.version import RESULTS
 from ...data.cost_file import read_costs
 from ...data.weights import proportions
-from ...files.kinds import name_of_file
-from ...files.opening import is_stream
 from ...models.description import describe
 from ...models.files import load_configuration, ModelSource, read_tree
 from ...report.answers import score_blocks
 from ...report.chart_scores import draw_scores
-from ...report.content import ModelPart, ReportContent
+from ...report.content import ModelPart
 from ...report.csv_tables import scores_csv
-from ...report.page import render
 from ...report.text import blocks_text
 from ...score.evaluation import (
     classwise_calibration,
@@ -38,14 +34,7 @@ from ...score.evaluation import (
 )
 from ..messages import json_text
 from ..reports import PAGE
-from .gather import (
-    answers_part,
-    data_of_model,
-    provenance,
-    relabelled,
-    report_score_request,
-    step_of,
-)
+from .gather import relabelled
 
 
 def run(request):
@@ -68,9 +57,15 @@ def run(request):
     warn_of_other_numbers(scores)
     if names:
         scores["names"] = list(names.values())
+
+    def page():
+        from .eval_uc_page import page_text
+
+        return page_text(request, results, names, model)
+
     printed = reports.write(
         {
-            PAGE: lambda: _page_text(request, results, names, model),
+            PAGE: page,
             ".json": lambda: json_text({"version": RESULTS, **scores}),
             ".csv": lambda: scores_csv(scores, request.of_table),
         },
@@ -185,51 +180,6 @@ def _check_classes(path, tree, results, names_of):
             "which is among the answers: it is another model than theirs",
             file=path,
         )
-
-
-def _page_text(request, results, names, model):
-    """The page of the scores of answers, and of their `ModelPart` or None."""
-    page = request.page
-    scores = report_score_request(results, request.scores, request.scores.intervals or None)
-    info = tree = data = None
-    if model is not None:
-        info, tree, data = model.info, model.tree, data_of_model(model.info)
-        names = {**tree.names, **names}
-    part = answers_part(
-        results,
-        _origin(request),
-        scores=scores,
-        bins=request.bins,
-        tree=tree,
-        ids=_ids(request.source),
-    )
-    return render(
-        ReportContent(
-            name_of_file(request.model or request.result or request.truth),
-            names,
-            data,
-            model,
-            part,
-            provenance=provenance(page, info=info),
-            steps=[step_of(page, "writes this page")],
-        )
-    )
-
-
-def _origin(request):
-    """The origin of answers and true classes, in words."""
-    if request.result is not None:
-        return f"{request.result}, true classes in {request.truth}"
-    if request.source.data is not None:
-        return f"{request.truth}, true classes in {request.source.data}"
-    return request.truth
-
-
-def _ids(source):
-    """A function that returns {row: id} of rows of a table of answers, or None."""
-    if source is None or is_stream(source.path):
-        return None
-    return lambda rows: answer_ids(source.path, source.layout, source.predicted, rows, source.ids)
 
 
 def _text(form, header, brief, scores):
