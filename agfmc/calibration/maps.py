@@ -144,11 +144,52 @@ def _best_floor(true, part, weights):
     return np.exp(_root(slope, low, high))
 
 
-def _root(function, low, high):
-    """The root of a function that has different signs at both ends, by Brent's method."""
-    from scipy.optimize import brentq
+def _root(function, low, high, accuracy=1e-13, relative=1e-15, steps=100):
+    """The root of a function that has different signs at both ends, by Brent's method.
 
-    return brentq(function, low, high, xtol=1e-13, rtol=1e-15, disp=False)
+    It has the bits of `scipy.optimize.brentq`, which takes longer to load (about .13 s) than most
+    maps take to fit.
+    """
+    before = float(low)
+    best = float(high)
+    f_before = float(function(before))
+    f_best = float(function(best))
+    other = before  # the root is between it and `best`
+    f_other = f_before
+    last = step = best - before
+    for _ in range(steps):
+        if f_before != 0 and f_best != 0 and (f_before < 0) != (f_best < 0):
+            other = before
+            f_other = f_before
+            last = step = best - before
+        if abs(f_other) < abs(f_best):
+            before, best, other = best, other, best
+            f_before, f_best, f_other = f_best, f_other, f_best
+        least = (accuracy + relative * abs(best)) / 2
+        half = (other - best) / 2
+        if f_best == 0 or abs(half) < least:
+            break
+        tried = math.inf
+        if abs(last) > least and abs(f_best) < abs(f_before):
+            if before == other:  # a secant
+                tried = -f_best * (best - before) / (f_best - f_before)
+            else:  # a parabola through three points, its axis along the values
+                p = (f_before - f_best) / (before - best)
+                q = (f_other - f_best) / (other - best)
+                tried = -f_best * (f_other * q - f_before * p) / (q * p * (f_other - f_before))
+        if 2 * abs(tried) < min(abs(last), 3 * abs(half) - least):
+            last = step
+            step = tried
+        else:
+            last = step = half
+        before = best
+        f_before = f_best
+        if abs(step) > least:
+            best += step
+        else:
+            best += math.copysign(least, half)
+        f_best = float(function(best))
+    return best
 
 
 def _fit_matrix(p, y, ridges, weights):

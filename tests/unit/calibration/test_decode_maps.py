@@ -15,6 +15,7 @@ from agfmc.calibration.maps import (
     choose_map,
     compare_maps,
     _fit_large_matrix,
+    _root,
     fit_in_training,
     fit_temperature,
     held_out_map,
@@ -385,3 +386,22 @@ def test_every_kind_of_map(kind, tmp_path):
     for other in wrong:
         with pytest.raises(ModelError, match="calibration map"):
             read_again(other)
+
+
+def test_roots_have_the_bits_of_scipy():
+    from scipy.optimize import brentq
+
+    for f in (
+        np.sin,
+        np.tanh,
+        lambda t: t**9 - 1e-3,
+        lambda t: np.exp(t) - 1.3,
+        lambda t: t + 1,
+        lambda t: t - 2.5,
+        lambda t: 1.0 if t > 0.3 else -1.0,
+        lambda t: t**3 - t - 2,
+    ):
+        places, theirs = [], []
+        root = _root(lambda t: places.append(t) or f(t), -1.0, 2.5)
+        assert root == brentq(lambda t: theirs.append(t) or f(t), -1.0, 2.5, xtol=1e-13, rtol=1e-15)
+        assert places == theirs
