@@ -15,6 +15,7 @@ import pytest
 from hostile_readers import ASCII, LINEAR, MULTICLASS, readers
 
 from agfmc.cli import main_of
+from agfmc.learners.neighbours import NeighbourOptions
 from agfmc.models.merge import collate
 from agfmc.control.build import code_rows, rename, resolve_options, to_code
 from agfmc.control.graphviz import format_dot
@@ -119,7 +120,7 @@ def test_a_direct_classifier_for_which_there_is_no_memory_is_named(here, monkeyp
     def classifier_of(model):
         raise MemoryError
 
-    monkeypatch.setattr("agfmc.prediction.classifier.node_classifier", classifier_of)
+    monkeypatch.setattr(NeighbourOptions, "classifier", staticmethod(classifier_of))
     with pytest.raises(ModelError, match="^a: there is not enough memory for its points"):
         Classifier(load("c"))
 

@@ -1,6 +1,8 @@
 """The work of mbm_info."""
 
 import json
+from dataclasses import replace
+from itertools import chain
 
 from ...control.write import format_tree
 from ...data.libagf import read_std
@@ -28,12 +30,15 @@ def run(request):
         info, text, page, draw = *_recipe(request.model), None, None
     else:
         info, text, page, draw = *_normalisation(request.model), None, None
-    printed = request.reports.write(
-        {PAGE: page, ".json": lambda: json.dumps(info, indent=1, sort_keys=True) + "\n"}, draw
-    )
-    if printed is None:
-        printed = text
-    write_stdout([printed])
+    encoder = json.JSONEncoder(indent=1, sort_keys=True)
+    texts = {PAGE: page, ".json": lambda: encoder.encode(info) + "\n"}
+    reports = request.reports
+    if reports.printed == ".json":
+        # in pieces: the sides of a chain of classes grow with the square of its length
+        replace(reports, printed=None).write(texts, draw)
+        write_stdout(chain(encoder.iterencode(info), "\n"))
+    else:
+        write_stdout([reports.write(texts, draw) or text])
 
 
 def _model(request):
