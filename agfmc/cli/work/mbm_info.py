@@ -1,7 +1,6 @@
 """The work of mbm_info."""
 
 import json
-from dataclasses import replace
 from itertools import chain
 
 from ...control.write import format_tree
@@ -35,7 +34,7 @@ def run(request):
     reports = request.reports
     if reports.printed == ".json":
         # in pieces: the sides of a chain of classes grow with the square of its length
-        replace(reports, printed=None).write(texts, draw)
+        reports._replace(printed=None).write(texts, draw)
         write_stdout(chain(encoder.iterencode(info), "\n"))
     else:
         write_stdout([reports.write(texts, draw) or text])
