@@ -393,7 +393,9 @@ class SearchSpace(NamedTuple):
         axis = given or Axis(parameter.low, parameter.high, parameter.step).moved(
             parameter.scaled * scale
         )
-        return axis._replace(least=parameter.least, most=parameter.most)
+        return axis._replace(
+            least=max(axis.least, parameter.least), most=min(axis.most, parameter.most)
+        )
 
     def grids(self, scale: float, scales: Mapping[str, float] = MappingProxyType({})) -> list[Grid]:
         """The `Grid`s for `scale`, that of `scale_exponent`, and {kernel: another exponent}.

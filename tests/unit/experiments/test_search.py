@@ -452,3 +452,8 @@ def test_a_space_as_text():
 def test_a_space_that_cannot_be_read(text, message):
     with pytest.raises(UsageError, match=message):
         read_space(text)
+
+
+def test_the_bounds_of_an_axis_stay_those_that_are_given():
+    space = SearchSpace(("rbf", "laplacian"), log2c=Axis(-1.0, 9.0, 2.0, most=11.0))
+    assert [grid.c.most for grid in space.grids(0.0)] == [11.0, 11.0]
