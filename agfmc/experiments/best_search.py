@@ -272,7 +272,10 @@ class BestSearch:
         return True
 
     def _is_known(self, family, options):
-        return words_of(family, options) in [*(one.words for one in self.entries), *self.left_out]
+        """True if the options, maybe in other words, have a score, or are left out."""
+        tried = [entry.options for entry in self.entries if entry.family is family]
+        learners = map(family.learner_of, tried)
+        return family.learner_of(options) in learners or words_of(family, options) in self.left_out
 
     def _race(self, family, refine, until):
         """The best options of a kernel that a race finds until then, two at most."""

@@ -63,6 +63,12 @@ class Family(NamedTuple):
             return f"learner={self.learner} {words}"
         return words
 
+    def learner_of(self, options: str):
+        """The learner with these options."""
+        if self.scheme:
+            return parse_options(options)
+        return learner_class(self.learner).parse(options)
+
     def open_candidate(self, experiment: Experiment) -> Candidate:
         """The `Candidate` for all classes of the data, without options."""
         if self.scheme:
