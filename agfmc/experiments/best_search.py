@@ -48,6 +48,8 @@ from .tuning import WholeConfiguration
 _ROWS = 5000  # that the search uses, at most
 _MEMBERS = 5  # of an average, at most, each as often as it is chosen
 _KEPT = 20  # entries whose answers are kept for averages
+_FEWEST_KEPT = 3
+_CELLS = 400_000  # probabilities that are kept, about, where that leaves enough entries
 _TUNED = 4  # families that are tuned
 _RESAMPLES = 200  # of the points, for the error of a score that is no mean
 _FOLDS = 5  # of the points, for the estimate of an average
@@ -155,6 +157,7 @@ class BestSearch:
     progress: object = None
     entries: list = field(default_factory=list)
     left_out: dict = field(default_factory=dict)
+    notes: list = field(default_factory=list)
 
     def __post_init__(self):
         experiment = self.experiment
@@ -178,6 +181,8 @@ class BestSearch:
         workers = experiment.settings.workers
         self._cores = workers if isinstance(workers, int) and workers else available_cores()
         self._speed = 1.0  # seconds on the clock by those that are expected
+        self._scale_s = 0.0  # seconds of `best_scale`
+        self._prepare_s = 0.0  # seconds of the normalisation
         self._growth = len(experiment.data.y) / len(data.y)
 
     # -- the rounds --------------------------------------------------------------------------------
@@ -195,7 +200,9 @@ class BestSearch:
         families = families_for(
             len(data.counts), len(self.experiment.data.y), learners, kernels, has_nan
         )
+        begin = time.monotonic()
         self._split = self._sample.prepared(Part(0))
+        self._prepare_s = self._growth * (time.monotonic() - begin)
         with without_repeated_warnings(), warnings.catch_warnings():
             self._score_families(families)
             if not self.entries:
@@ -260,10 +267,16 @@ class BestSearch:
                     return True
                 try:
                     self._score(family, options, until)
-                except (AgfmcError, TimeUp):
+                except AgfmcError as error:
+                    self.left_out[words_of(family, options)] = str(error)
+                except TimeUp:
                     return True
             return False
-        for text in self._race(family, refine, until):
+        try:
+            texts = self._race(family, refine, until)
+        except (AgfmcError, TimeUp):
+            return False
+        for text in texts:
             if not self._is_known(family, text):
                 try:
                     self._score(family, text, self._end())
@@ -306,9 +319,10 @@ class BestSearch:
         # of an earlier run the results are there at once
         clock_s = max(answers.train_s / self._cores, time.monotonic() - clock)
         p = answers.p
-        entry = Entry(
-            family, options, candidate.tree, p, *self.best_scale(p), answers.train_s, clock_s
-        )
+        begin = time.monotonic()
+        scale, score = self.best_scale(p)
+        self._scale_s = time.monotonic() - begin
+        entry = Entry(family, options, candidate.tree, p, scale, score, answers.train_s, clock_s)
         if self.answer_time is not None:
             # the support vectors grow like the rows, where the time of training does like their square
             grown = self._growth ** (family.growth - 1)
@@ -374,8 +388,14 @@ class BestSearch:
 
     def _forget(self):
         """Keep the answers of the best entries alone."""
-        for entry in self._ranked()[_KEPT:]:
+        for entry in self._ranked()[self._kept :]:
             entry.p = None
+
+    @property
+    def _kept(self):
+        """The number of entries whose answers are kept: the choice takes time for each number."""
+        cells = len(self._truth) * len(self._labels)
+        return min(_KEPT, max(_FEWEST_KEPT, _CELLS // cells))
 
     def _ranked(self):
         sign = ALL_SCORES[self.by].sign
@@ -459,7 +479,8 @@ class BestSearch:
     def _choose(self):
         entries = [one for one in self._ranked() if one.p is not None and self._fits([one])]
         if not entries:
-            entries = [min(self.entries, key=lambda one: one.clock_s)]
+            possible = [one for one in self.entries if one.p is not None]
+            entries = [min(possible, key=lambda one: self.expected([one]))]
         alone = [(entries[0], 1)]
         score = entries[0].score
         averaged, single = self._judged(entries)
@@ -474,7 +495,10 @@ class BestSearch:
                 and (self.average or is_better)
                 and self._fits([entry for entry, _ in several])
             ):
-                members, score = several, best
+                members = several
+                score = best
+        if self.average and members is alone:
+            self.notes.append("no average could be made: the best configuration is trained alone")
         judged = single if members is alone else averaged
         total = sum(count for _, count in members)
         return Choice(
@@ -548,9 +572,11 @@ class BestSearch:
         for number in range(int(fold.max()) + 1):
             others = np.flatnonzero(fold != number)
             out = np.flatnonzero(fold == number)
-            counts, _ = self.select(entries, others)
-            p = sum(count * entry.p for count, entry in zip(counts, entries) if count) / sum(counts)
-            averaged[out] = tempered(p[out], self.best_scale(p, others)[0])
+            if self.average is not False:
+                counts, _ = self.select(entries, others)
+                parts = [count * entry.p for count, entry in zip(counts, entries) if count]
+                p = sum(parts) / sum(counts)
+                averaged[out] = tempered(p[out], self.best_scale(p, others)[0])
             scores = [self.best_scale(entry.p, others) for entry in entries]
             best = max(range(len(entries)), key=lambda at: sign * scores[at][1])
             single[out] = tempered(entries[best].p[out], scores[best][0])
@@ -596,7 +622,10 @@ class BestSearch:
         if not self.entries:
             return max(self.deadline, self._start) + _GRACE
         best = self._ranked()[:3]
-        reserved = _MARGIN * self.expected(best)
+        # in each of the folds, and for all, every entry is scaled with every number of members
+        entries = min(len(self.entries), self._kept)
+        choice = (_FOLDS + 1) * (_MEMBERS + 1) * entries * self._scale_s
+        reserved = _MARGIN * self.expected(best) + choice + 2 * self._prepare_s
         return self.deadline - max(_LEAST_RESERVED, reserved)
 
     def _remaining(self):
@@ -634,7 +663,7 @@ class BestSearch:
                 ],
             },
             "estimate": choice.estimate,
-            "notes": [],
+            "notes": self.notes,
         }
 
 

@@ -211,7 +211,8 @@ def families_for(
     UsageError : for other names, and where nothing is left
     """
     check_names(learners, kernels)
-    if learners is None:
+    is_default = learners is None
+    if is_default:
         learners = LEARNERS
         if rows > _LARGE:
             learners = [word for word in learners if word != "svm"]
@@ -235,7 +236,7 @@ def families_for(
         if family.scheme == "one-vs-one" and classes > MOST_PAIRED:
             continue
         # neighbours are quick where all else takes long, and hardly ever the best of few classes
-        if family.learner == "K" and classes <= MOST_PAIRED:
+        if family.learner == "K" and classes <= MOST_PAIRED and is_default:
             continue
         # of two classes there is one partition alone
         if classes == 2 and family.scheme == "ensemble":
@@ -247,5 +248,8 @@ def families_for(
                 "nothing suits these data: points with missing values are for trees, which need "
                 "LightGBM (pip install 'agfmc[trees]')"
             )
-        raise UsageError(f"`learners={','.join(learners)}`: nothing suits these data")
+        why = ""
+        if classes > MOST_PAIRED and "svm" in learners:
+            why = f": one-vs-one of svm is for at most {MOST_PAIRED} classes, found {classes}"
+        raise UsageError(f"`learners={','.join(learners)}`: nothing suits these data{why}")
     return suited

@@ -99,6 +99,10 @@ class Boosting:
         x = words.numbered(x)
         fold = stratified_folds(side, self.seed, self.n_boosters, groups)
         boosters = int(fold.max()) + 1
+        if boosters < 2:
+            raise DataError(
+                "boosted trees hold groups of samples out: expected at least two groups"
+            )
         start = _log_shares(side, scores, w)
         rounds, smallest_leaf, stops_early = self._limits(side, scores)
         settings = {

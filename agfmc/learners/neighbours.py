@@ -46,6 +46,10 @@ class NeighbourOptions(NodeLearner):
         """The number of neighbours."""
         return f"-k {self.k}"
 
+    def identity(self, job):
+        """The letter, the options as the user wrote them, and whether points have weights."""
+        return "K", job.text, self.has_weights
+
     def weighted(self):
         """Options of a learner with a file of weights more."""
         return replace(self, has_weights=True)

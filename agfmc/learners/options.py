@@ -14,7 +14,7 @@ import numpy as np
 from ..core.errors import UsageError
 from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS
 from ..core.models import Kernel
-from ..core.splits import job_seed, stratified_folds
+from ..core.splits import job_seed, of_rows, stratified_folds
 from ..core.text import numeral
 from .platt import folds_of
 
@@ -289,7 +289,10 @@ class NodeLearner(_Learner):
             fitted = self.fit(
                 job,
                 replace(
-                    problem, samples=replace(part, rows=part.rows[train], side=part.side[train])
+                    problem,
+                    samples=replace(part, rows=part.rows[train], side=part.side[train]),
+                    weights=of_rows(problem.weights, train),
+                    groups=of_rows(problem.groups, train),
                 ),
             )
             p[np.searchsorted(rows, part.rows[out])] = self.classifier(fitted).probabilities(

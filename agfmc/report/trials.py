@@ -403,12 +403,15 @@ def gain_words(result: Mapping) -> str:
     """How much better the estimate is than answers from the shares of the classes alone."""
     by = result["by"]
     alone = result["alone"].get(by)
+    text = "without features, from the shares of the classes: "
     if alone is None:
-        alone_words = f"log loss {number(result['alone']['log_loss'])}"
-        return f"without features, from the shares of the classes: {alone_words}"
-    return (
-        f"without features, from the shares of the classes: {ALL_SCORES[by].title} {number(alone)}"
-    )
+        return f"{text}log loss {number(result['alone']['log_loss'])}"
+    gain = ALL_SCORES[by].sign * (result["estimate"]["score"] - alone)
+    if gain > 0:
+        words = f"worse by {number(gain)}"
+    else:
+        words = "no worse: the features tell nothing here"
+    return f"{text}{ALL_SCORES[by].title} {number(alone)}, {words}"
 
 
 def _score_column(name):

@@ -15,6 +15,7 @@ from agfmc.core.costs import cost_matrix
 from agfmc.core.errors import AgfmcNotice, JobsFailed, UsageError
 from agfmc.core.weights import Weights
 from agfmc.data.types import Dataset
+from agfmc.data.weights import given_weights
 from agfmc.experiments import best_search as module
 from agfmc.experiments import families
 from agfmc.experiments.best_search import BestSearch, Entry
@@ -36,6 +37,7 @@ LANDMARKS = Family(
 )
 ENSEMBLE = Family("ensemble", "svm", "ensemble", lambda *sizes: 0.04, 2.0, "rbf")
 SMALL = (LOGISTIC, PAIRS, LANDMARKS)
+FAMILY_OF = {family.name: family for family in FAMILIES}
 
 
 @pytest.fixture(autouse=True)
@@ -188,6 +190,7 @@ def test_without_a_score_there_is_no_model(data, monkeypatch):
 
 def test_time_for_the_last_training_is_reserved(data):
     search = begin(data, 100.0)
+    search._split = search._sample.prepared(Part(0))
     entry = entry_of(np.full((60, 3), 1 / 3))
     entry.clock_s = 10.0
     search.entries = [entry]
@@ -486,4 +489,44 @@ def test_a_second_run_trains_nothing(data, monkeypatch, tmp_path):
     assert [entry.train_s for entry in search.entries] == [entry.train_s for entry in first.entries]
     assert [entry.answer_us for entry in search.entries] == [
         entry.answer_us for entry in first.entries
+    ]
+
+
+def test_many_classes_are_answered_by_neighbours(monkeypatch):
+    generator = np.random.default_rng(0)
+    y = np.repeat(np.arange(45), 5).astype(np.int32)
+    x = generator.normal(size=(45, 4))[y] * 3 + generator.normal(size=(len(y), 4))
+    monkeypatch.setattr(families, "FAMILIES", (FAMILY_OF["nearest neighbours"],))
+    search = begin(Dataset(x, y))
+    choice = search.run()
+    assert {entry.family.name for entry, _ in choice.members} == {"nearest neighbours"}
+    with pytest.raises(UsageError, match="one-vs-one of svm is for at most 40 classes, found 45"):
+        begin(Dataset(x, y)).run(["svm"])
+
+
+@pytest.mark.parametrize("name", ["logistic regression", "boosted trees of all classes"])
+def test_weights_go_into_nodes_that_are_trained_in_folds(data, monkeypatch, name):
+    if "trees" in name:
+        pytest.importorskip("lightgbm")
+    monkeypatch.setattr(families, "FAMILIES", (FAMILY_OF[name],))
+    weighted = given_weights(data, np.random.default_rng(1).uniform(0.5, 2, len(data.y)), None)
+    equal = given_weights(data, np.full(len(data.y), 2.0), None)
+    scores = [begin(one).run().score for one in (data, weighted, equal)]
+    assert scores[1] != scores[0] and np.isfinite(scores).all()
+
+
+def test_an_error_of_a_race_leaves_what_is_scored(data, monkeypatch):
+    def failing(self, *args):
+        raise UsageError("no score")
+
+    monkeypatch.setattr(BestSearch, "_race", failing)
+    assert begin(data).run().name in {one.name for one in families.FAMILIES}
+
+
+def test_an_average_that_cannot_be_is_told(data, monkeypatch):
+    monkeypatch.setattr(families, "FAMILIES", (LOGISTIC._replace(others=()),))
+    search = begin(data, average=True)
+    choice = search.run()
+    assert search.result(choice)["notes"] == [
+        "no average could be made: the best configuration is trained alone"
     ]
