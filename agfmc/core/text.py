@@ -73,7 +73,7 @@ def spread(summary: dict | None) -> str:
 
 
 def member_kind(member: dict) -> str:
-    """What a member is, of a dictionary of `models.description.describe_members`."""
+    """The kind of a member of an ensemble, one of `models.description.describe_members`."""
     if member["binary_models"]:
         return f"{member['configuration']} of {member['binary_models']}"
     return member["configuration"]

@@ -66,7 +66,10 @@ class CodeDecoder:
 
 
 def given_for_code(method: Method, a: np.ndarray) -> str:
-    """What a method gives for the code a (m, k): of `inverse` probabilities for one-vs-one."""
+    """The kind of numbers that a method gives for the code a (m, k).
+
+    Of `inverse` they are probabilities for one-vs-one alone.
+    """
     if method.name == "inverse" and KINDS["one-vs-one"](a) is not None:
         return "probabilities"
     return method.gives

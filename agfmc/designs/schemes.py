@@ -23,7 +23,7 @@ class Parameter(NamedTuple):
 
     @property
     def range(self):
-        """What may be given, in words."""
+        """The values that may be given, in words."""
         if not self.choices:
             return f"a whole number from {self.least} to {self.most}"
         if self.choices == (False, True):
