@@ -19,7 +19,7 @@ def main_of(name: str):
 
 
 def _command_of(name):
-    """What has the parser and the function of the command: its row of `CONVERTERS`, or a module."""
+    """The place of the parser and the function of the command: a row of `CONVERTERS`, or a module."""
     from importlib import import_module
 
     from .convert import CONVERTERS

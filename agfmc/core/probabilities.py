@@ -26,7 +26,7 @@ def total(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
 
 
 def refuted_probabilities(values: np.ndarray) -> str:
-    """What values (n, k) of all classes, or (n,) of the answers, are if no probabilities; else ""."""
+    """Words for values (n, k) of all classes, or (n,) of the answers, if no probabilities; else ""."""
     if values.ndim == 1:
         if values.min() > -1.0 and values.max() < 2.0:
             return ""

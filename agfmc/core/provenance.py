@@ -179,7 +179,7 @@ def shared(provenances, sides, features=None) -> Provenance:
 
 
 def settings_text(record: Mapping) -> str:
-    """What a record says of the settings of the training, which other models share, for people."""
+    """The settings of the training in a record, which other models share, as words for people."""
     return "; ".join(
         str(value) if name in ("version", "library", "probabilities") else f"{name} {value}"
         for name, value in record.items()

@@ -100,8 +100,8 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class _HeldOutAnswers:
-    """What a training has given: p (n, k) of points that are held out, its core seconds, and those
-    of the answers where they are timed."""
+    """The answers of a training to points that are held out, p (n, k), its core seconds, and those of
+    the answers where they are timed."""
 
     p: Annotated[np.ndarray, "<f4", 2]
     train_s: float
@@ -510,7 +510,7 @@ class BestSearch:
         )
 
     def _estimate(self, p, options):
-        """What to expect of new data, of answers p (n, k) by choices that other points have made."""
+        """The estimate for new data, of answers p (n, k) by choices that other points have made."""
         outcome = Outcome.of(self.results_of(p))
         values = losses(self.by, [outcome])
         if values is None:
@@ -540,7 +540,7 @@ class BestSearch:
         return np.std(values, ddof=1)
 
     def select(self, entries: Sequence[Entry], rows=slice(None)) -> tuple[list[int], float]:
-        """How often each entry is a member of the best average, and the score of that."""
+        """The number of times that each entry is a member of the best average, and its score."""
         sign = ALL_SCORES[self.by].sign
         counts = [0] * len(entries)
         total = 0.0

@@ -19,6 +19,9 @@ _ARRAYS = {
 }
 
 
+COUNT = len(_ARRAYS)  # lines of a forest
+
+
 def format_forest(forest: Forest) -> list[str]:
     """The lines of a forest."""
     return [

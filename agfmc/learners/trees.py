@@ -29,7 +29,7 @@ from ..files.codec import check_seal, sealed
 from ..files.number_text import ascii_text
 from ..files.opening import read_bytes
 from .boosting import Boosting
-from .forest_text import format_forest, read_forest
+from .forest_text import COUNT, format_forest, read_forest
 from .options import NodeLearner, PlaneLearner
 from .points import Solution
 
@@ -270,6 +270,10 @@ def read_boosted_node(path, raw=None) -> NodeModel:
         if not line.startswith(_MARK) or provenance:
             raise fail(f"expected the end of the file, found '{line[:30]}'", number)
         provenance = Provenance.from_line(line[len(_MARK) :])
+    if held_out is None:
+        raise fail("the held-out scores are missing", len(lines))
+    if end - head != COUNT:
+        raise fail(f"expected {COUNT} lines of trees, found {end - head}", end)
     forest = read_forest(lines[head:end], features, branches, path, head)
     return NodeModel("T", path, branches, provenance, forest=forest, held_out=held_out)
 

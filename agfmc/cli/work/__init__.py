@@ -1,1 +1,1 @@
-"""What commands do when their options have become a request: all libraries are loaded here."""
+"""The work of commands, after their options have become a request: it loads all libraries."""

@@ -1,4 +1,4 @@
-"""What print_control designs from files: data, control files, and confusions of classes."""
+"""The files that print_control makes designs of: data, control files, confusions of classes."""
 
 from logging import CRITICAL
 

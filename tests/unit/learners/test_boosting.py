@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
+from agfmc.core.errors import ModelError
+from agfmc.core.models import NodeModel
 from agfmc.core.splits import stratified_folds
 from agfmc.learners import boosting
 from agfmc.learners.boosting import find_words
 from agfmc.learners.protocol import parse_options
-from agfmc.learners.trees import BoostedNodeOptions, Trees
+from agfmc.learners.trees import (
+    BoostedNodeOptions,
+    format_boosted_node,
+    read_boosted_node,
+    Trees,
+)
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -163,3 +170,19 @@ def test_a_weight_is_a_factor_of_all():
     plain = learner.cross_fit(x, side)[0]
     weighted = learner.cross_fit(x, side, w=np.full(len(x), 3.0))[0]
     np.testing.assert_allclose(plain(x), weighted(x), atol=0.05)
+
+
+def test_every_line_of_a_node_file_is_read_once():
+    x, y = points()
+    forest, held_out = BoostedNodeOptions(n_estimators=5).cross_fit(x, y, 4)
+    model = NodeModel("T", "m", 4, forest=forest, held_out=held_out)
+    lines = format_boosted_node(model).splitlines(keepends=True)
+    assert read_boosted_node("m", "".join(lines).encode()).branches == 4
+    held = next(at for at, line in enumerate(lines) if line.startswith("# agfmc held out"))
+    for wrong, words in (
+        ([*lines[:5], "junk\n", *lines[5:]], "expected 7 lines of trees, found 8"),
+        ([*lines[:5], lines[4], *lines[5:]], "expected 7 lines of trees, found 8"),
+        ([*lines[:held], *lines[held + 1 :]], "the held-out scores are missing"),
+    ):
+        with pytest.raises(ModelError, match=words):
+            read_boosted_node("m", "".join(wrong).encode())
