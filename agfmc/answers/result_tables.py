@@ -198,8 +198,10 @@ def _default_truth(table, names, source, columns):
     else:
         known = (source.label.lower(),)
     alike = [name for name in names if name.removeprefix("input:").lower() in known]
-    if not alike and columns.p and not is_stream(table.file):
-        classes = set(columns.p.values())
+    classes = set(columns.p.values())
+    if not (alike or classes or is_stream(source.path)) and columns.sets is not None:
+        classes = _answered_in_sets(source, columns)
+    if not alike and classes and not is_stream(table.file):
         if source.data is None:
             layout = source.layout
         else:
@@ -231,6 +233,15 @@ def _default_truth(table, names, source, columns):
             f"`truth=COLUMN` names it{where}; {found}"
         )
     return alike[0]
+
+
+def _answered_in_sets(source, columns):
+    """The classes that are in one set at least, or are an answer."""
+    kinds = {columns.sets: "set", columns.predicted: "words"}
+    with open_answers(source.path, source.layout) as table:
+        cells = table.read(kinds).cells
+    in_sets = {word for words in cells[columns.sets] for word in words}
+    return in_sets | set(map(plain_word, cells[columns.predicted].words))
 
 
 class _Other(NamedTuple):

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..calibration.maps import apply_map
-from ..calibration.sets import prediction_sets, quantiles, SCORES
+from ..calibration.sets import fill_empty_sets, prediction_sets, quantiles, SCORES
 from ..calibration.types import DecoderCalibration, ProbabilityMap
 from ..decode.methods import MAP_KINDS
 from ..control.learners import LEARNERS
@@ -580,15 +580,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return self.classes_[self._labelled.positions(answers.ranked)], answers.columns
 
     @available_if(_has(gives_probabilities))
-    def predict_set(self, X, *, coverage=0.95, by_class=False, score="lac"):
+    def predict_set(self, X, *, coverage=0.95, by_class=False, score="lac", allow_empty=False):
         """Sets of classes that hold the true one with probability `coverage` or more.
 
         The probability is over calibration points and new points of the same kind together, and
-        for all points on average.  A set may have all classes or, where no class is probable
-        enough, none: if more than this share of the answers are right, some sets must be empty.
-        The probability is exact after `calibrate`; with the points that `fit` has held out coverage
-        is close to it in practice, but nothing proves it.  Warns where there are too few points:
-        less than 1 / (1 - coverage) - 1.
+        for all points on average.  A set may have all classes, and has the most probable one at
+        least.  The probability is guaranteed after `calibrate`; with the points that `fit` has held
+        out coverage is close to it in practice, but nothing proves it.  Warns where there are too
+        few points: less than 1 / (1 - coverage) - 1.
 
         Parameters
         ----------
@@ -601,6 +600,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         score : {"lac", "aps"}, default="lac"
             "lac": the smallest sets;  "aps": larger ones, whose coverage depends less on how
             difficult a point is.
+        allow_empty : bool, default=False
+            A set has no class where none is probable enough, so that its coverage is not above
+            what was asked for: if more than this share of the answers are right, some sets must
+            be empty.
 
         Returns
         -------
@@ -621,7 +624,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         limits = quantiles(
             calibration.points, self.configuration_.tree.classes, 1 - coverage, score, by_class
         )
-        return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
+        p = self._answers(X).columns
+        sets = prediction_sets(p, limits, score)
+        if not allow_empty:
+            fill_empty_sets(sets, p)
+        return sets[:, self._labelled.columns]
 
     def calibrate(self, X, y, map=None, sample_weight=None, groups=None):
         """Calibrate a fitted model with points that it was not fitted to.

@@ -251,10 +251,16 @@ def _add_guarantees(group):
     )
     group.add(
         "--coverage C",
-        "print a prediction set for each point, which contains the true "
-        "class with probability C or more, in place of the probabilities, and write the "
-        "sets to output.sets: the labels, or - for an empty set",
+        "print a prediction set for each point in place of the probabilities, and "
+        "write the sets to output.sets; about a share C of the sets contain the true class, and "
+        "at least that for rows like those of a calibration by calibrate_m",
         probability,
+    )
+    group.add(
+        "--allow-empty",
+        "with --coverage: sets may be empty, -, where no class is probable enough (default: the "
+        "most probable class is in each set)",
+        needs="--coverage",
     )
     group.add(
         "--p-values",

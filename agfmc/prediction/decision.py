@@ -8,7 +8,14 @@ import numpy as np
 
 from ..calibration.maps import apply_map, KINDS
 from ..calibration.priors import Adjustment
-from ..calibration.sets import node_sets, p_values, prediction_sets, quantiles, SCORES
+from ..calibration.sets import (
+    fill_empty_sets,
+    node_sets,
+    p_values,
+    prediction_sets,
+    quantiles,
+    SCORES,
+)
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import DecoderCalibration
 from ..core.answers import Answers
@@ -213,6 +220,8 @@ class Decision:
             leaf = None
             if floorless is not None:
                 floorless = self._priors(floorless)
+        if sets is not None and not decoding.allow_empty:
+            fill_empty_sets(sets, p[:, order])
         if leaf is None:
             leaf = p.argmax(axis=1)
         ranked = None

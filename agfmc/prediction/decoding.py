@@ -63,6 +63,8 @@ class Decoding(PairQueries):
         None: 0.95.
     coverage : float, default=None
         Probability with which the set of each point holds its class.
+    allow_empty : bool, default=False
+        A set may have no class, for exactly this coverage; else the most probable class is in it.
     by_class : bool, default=False
         Coverage or p values are right for each class alone.
     set_score : str, default=None
@@ -118,6 +120,7 @@ class Decoding(PairQueries):
     max_error: float | None = None
     confidence: float | None = None
     coverage: float | None = None
+    allow_empty: bool = False
     by_class: bool = False
     set_score: str | None = None
     p_values: bool = False
@@ -197,6 +200,8 @@ class Decoding(PairQueries):
             raise UsageError("`confidence` needs `max_error`")
         if self.coverage is not None and self.p_values:
             raise UsageError("`coverage` and `p_values` exclude each other")
+        if self.allow_empty and self.coverage is None:
+            raise UsageError("`allow_empty` needs `coverage`")
         for name in ("by_class", "set_score"):
             if getattr(self, name) and not self.of_sets:
                 raise UsageError(f"`{name}` needs `coverage` or `p_values`")

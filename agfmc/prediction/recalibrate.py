@@ -15,7 +15,12 @@ from types import MappingProxyType
 import numpy as np
 
 from ..calibration.maps import apply_map, choose_map, compare_maps, held_out_map, KINDS, refit
-from ..calibration.sets import calibration_points, prediction_sets, quantiles
+from ..calibration.sets import (
+    calibration_points,
+    fill_empty_sets,
+    prediction_sets,
+    quantiles,
+)
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import Calibration, CalibrationPoints, DecoderCalibration, ProbabilityMap
 from ..core.answers import Results
@@ -210,7 +215,9 @@ def _sizes(points, p, classes, coverage):
             ("lac_by_class", "lac", True),
         ):
             limits = quantiles(points, classes, 1 - coverage, score, by_class)
-            sizes[name] = float(np.count_nonzero(prediction_sets(p, limits, score)) / len(p))
+            sets = prediction_sets(p, limits, score)
+            fill_empty_sets(sets, p)
+            sizes[name] = float(np.count_nonzero(sets) / len(p))
     return {"coverage": coverage, "mean_size": sizes}
 
 

@@ -208,7 +208,12 @@ def test_sets(run, here, model, words):
     configuration, p = model
     stored = configuration.calibration.decoders["least-squares"].points
     score = "aps" if "aps" in words else "lac"
+    filled = run("classify_m", "--coverage", ".9", *words.split(), "pairs.mbm", "test.vec", "out")
+    assert " 0 of 200 sets empty" in filled.err and "-" not in filled.out.split()
+    words = f"--allow-empty {words}"
     done = run("classify_m", "--coverage", ".9", *words.split(), "pairs.mbm", "test.vec", "out")
+    for line, whole in zip(lines_of(done.out), lines_of(filled.out), strict=True):
+        assert line == whole or line == () and len(whole) == 1
     found = np.array([[label in line for label in LABELS] for line in lines_of(done.out)])
     limits = quantiles(stored, LABELS, 0.1, score, "--by-class" in words)
     np.testing.assert_array_equal(found, prediction_sets(p, limits, score))
@@ -225,7 +230,10 @@ def test_sets(run, here, model, words):
     assert again.out == done.out
     plain = run(
         "classify_m",
-        *words.replace("--by-class", "").replace("--set-score aps", "").split(),
+        *words.replace("--by-class", "")
+        .replace("--set-score aps", "")
+        .replace("--allow-empty", "")
+        .split(),
         "pairs.mbm",
         "test.vec",
         "plain",
@@ -246,7 +254,16 @@ def test_sets_are_scored(run, here, model):
 def test_p_values_and_sets_agree(run, here, model):
     for words in ((), ("--by-class",), ("--set-score", "aps")):
         sets = lines_of(
-            run("classify_m", "--coverage", ".8", *words, "pairs.mbm", "test.vec", "out").out
+            run(
+                "classify_m",
+                "--coverage",
+                ".8",
+                "--allow-empty",
+                *words,
+                "pairs.mbm",
+                "test.vec",
+                "out",
+            ).out
         )
         done = run("classify_m", "--p-values", "--header", *words, "pairs.mbm", "test.vec", "out")
         rows = [line.split() for line in done.out.splitlines()]
@@ -308,6 +325,7 @@ def test_all_files_or_none(run, here, model):
         ("--coverage 1 pairs.mbm", 2, "--coverage: expected a number between 0 and 1, found 1"),
         ("--max-error 0 pairs.mbm", 2, "--max-error: expected a number between 0 and 1, found 0"),
         ("--confidence .9 pairs.mbm", 2, "--confidence needs --max-error"),
+        ("--allow-empty pairs.mbm", 2, "--allow-empty needs --coverage"),
         ("--by-class pairs.mbm", 2, "--by-class needs --coverage or --p-values"),
         ("--set-score aps pairs.mbm", 2, "--set-score needs --coverage or --p-values"),
         ("--p-values --coverage .9 pairs.mbm", 2, "--coverage and --p-values exclude each other"),

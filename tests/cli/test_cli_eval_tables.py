@@ -199,6 +199,9 @@ def test_sets(run, points):
     wanted = scores(run, "--sets", "out.sets", *FILES)
     words = "s.csv", *TABLES[1:]
     assert scores(run, *words)["sets"] == wanted["sets"]
+    alone = run("eval_uc", "--json", "s.csv", "--data", "data.csv")  # as of answers
+    assert json.loads(alone.out)["sets"] == wanted["sets"]
+    assert "the true classes are those of column 'kind'" in alone.err
     Path("s.jsonl").write_text(
         "".join(
             json.dumps(

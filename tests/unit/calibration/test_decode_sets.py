@@ -11,6 +11,7 @@ from agfmc.calibration.sets import (
     class_scores,
     least_points,
     p_values,
+    fill_empty_sets,
     prediction_sets,
     quantile,
     quantiles,
@@ -53,6 +54,13 @@ def test_points():
 @pytest.mark.parametrize("alpha, q", [(0.1, 0.85), (0.2, 0.7), (0.3, 0.67)])
 def test_quantiles(alpha, q):
     np.testing.assert_allclose(quantiles(POINTS, LABELS, alpha, "lac"), [q] * 3, rtol=1e-14)
+
+
+def test_empty_sets_are_filled_with_the_most_probable_class():
+    p = np.array([[0.2, 0.5, 0.3], [0.6, 0.2, 0.2], [0.4, 0.4, 0.2]])
+    sets = np.array([[False] * 3, [False, True, False], [False] * 3])
+    fill_empty_sets(sets, p)
+    assert columns(sets) == [(1,), (1,), (0,)]  # the first of equal ones
 
 
 def test_sets_of_their_own_points():

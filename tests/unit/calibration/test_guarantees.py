@@ -79,11 +79,15 @@ def test_sets_by_definition(control, apart):
     kept = points_kept(model)
     assert len(kept.label) == (500 if apart else 400)
     p = model.predict_proba(TEST_X)
-    found = model.predict_set(TEST_X, coverage=0.9)
+    found = model.predict_set(TEST_X, coverage=0.9, allow_empty=True)
     assert found.shape == (4000, 4) and found.dtype == bool
     worst = np.sort(1 - kept.p_true)[(451 if apart else 361) - 1]  # of 501 * .9, 401 * .9
     np.testing.assert_array_equal(found, 1 - p <= worst + 1e-12)
     assert abs(found[ROWS, TRUTH].mean() - 0.9) < 0.04
+    filled = found.copy()
+    empty = ~found.any(axis=1)
+    filled[empty, p[empty].argmax(axis=1)] = True
+    np.testing.assert_array_equal(model.predict_set(TEST_X, coverage=0.9), filled)
     larger = model.predict_set(TEST_X, coverage=0.99)
     assert (larger >= found).all() and larger[ROWS, TRUTH].mean() > 0.97
     by_class = model.predict_set(TEST_X, coverage=0.9, by_class=True)
@@ -91,7 +95,7 @@ def test_sets_by_definition(control, apart):
         assert abs(by_class[ROWS, TRUTH][TRUTH == j].mean() - 0.9) < 0.1
     sums = np.cumsum(-np.sort(-p, axis=1), axis=1)
     np.testing.assert_array_equal(
-        model.predict_set(TEST_X, coverage=0.9, score="aps").sum(axis=1) > 0,
+        model.predict_set(TEST_X, coverage=0.9, score="aps", allow_empty=True).any(axis=1),
         sums[:, 0] <= np.sort(kept.cumulative)[(451 if apart else 361) - 1] + 1e-12,
     )
 

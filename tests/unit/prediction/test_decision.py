@@ -9,7 +9,7 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.calibration.maps import apply_map
 from agfmc.calibration.priors import Adjustment
-from agfmc.calibration.sets import p_values, prediction_sets, quantiles
+from agfmc.calibration.sets import fill_empty_sets, p_values, prediction_sets, quantiles
 from agfmc.calibration.thresholds import error_threshold
 from agfmc.core.errors import ModelError, UsageError
 from agfmc.data.types import Dataset
@@ -86,8 +86,12 @@ def test_sets_and_p_values_are_of_calibrated_probabilities(
 ):
     p = answers(configuration, tree=tree).columns
     limits = quantiles(kept(configuration, key), LABELS, 0.1, score, by_class)
-    found = answers(configuration, coverage=0.9, set_score=score, by_class=by_class, tree=tree)
-    np.testing.assert_array_equal(found.sets, prediction_sets(p, limits, score))
+    sets = prediction_sets(p, limits, score)
+    words = {"coverage": 0.9, "set_score": score, "by_class": by_class, "tree": tree}
+    found = answers(configuration, allow_empty=True, **words)
+    np.testing.assert_array_equal(found.sets, sets)
+    fill_empty_sets(sets, p)
+    np.testing.assert_array_equal(answers(configuration, **words).sets, sets)
     assert found.columns is None
     np.testing.assert_array_equal(found.classes, np.array(LABELS)[p.argmax(axis=1)])
     found = answers(configuration, p_values=True, set_score=score, by_class=by_class, tree=tree)
