@@ -11,7 +11,7 @@ mean is 1 - alpha or more.
     python tests/benchmarks/guarantees.py [--splits 1000] [--section NAME] [--sizes 200 400]
                                           [PATH/segment.svm ...]
 
-Sections: coverage, nodes, errors, training (slow: it trains for each split), classes.
+Sections: coverage, nodes, errors, training and empty (slow: they train for each split), classes.
 """
 
 import argparse
@@ -39,6 +39,7 @@ from agfmc.calibration.thresholds import error_threshold  # noqa: E402
 from agfmc.calibration.types import CalibrationPoints  # noqa: E402
 from agfmc.core.errors import DataError  # noqa: E402
 
+SECTIONS = "coverage", "nodes", "errors", "training", "classes", "empty"
 ALPHAS = (0.01, 0.05, 0.1, 0.2)
 ERRORS = (0.02, 0.05, 0.1)
 SIZES = 200, 400, 800, 3000
@@ -535,10 +536,52 @@ def classes():
             )
 
 
+def empty(splits, paths):
+    """Sets of coverage .95 with the most probable class always, and without, of whole models.
+
+    A third of the points each trains, calibrates (beside the held-out values of training) and tests.
+    """
+    import agfmc
+    from agfmc.estimators import MultiClassFromBinary
+
+    penguins = agfmc.read_table(
+        str(ROOT / "sample_data" / "penguins.csv"),
+        label="species",
+        ids=("id",),
+        ignored=("comments", "year"),
+        missing="median",
+    )
+    sources = {"penguins": (np.asarray(penguins.x), penguins.y)}
+    for path in (ROOT / "sample_data" / "digits.svm", *map(Path, paths)):
+        sources[path.stem] = points_of(path)
+    print("\nempty: coverage .95, mean over splits with the deviation of one split")
+    print(f"{'':12}{'calibrated in':16}{'filled':>16}{'allow_empty':>16}{'empty sets':>12}")
+    for name, (x, y) in sources.items():
+        rows = {"training": [], "new rows": []}
+        for split in range(splits):
+            order = np.random.default_rng([7, split]).permutation(len(y))
+            train, apart, test = np.array_split(order, 3)
+            model = MultiClassFromBinary("one-vs-one", normalise=True).fit(x[train], y[train])
+            for way in rows:
+                if way == "new rows":
+                    model.calibrate(x[apart], y[apart])
+                shares = []
+                for allowed in (False, True):
+                    sets = model.predict_set(x[test], coverage=0.95, allow_empty=allowed)
+                    column = np.searchsorted(model.classes_, y[test])
+                    shares.append(sets[np.arange(len(test)), column].mean())
+                shares.append(1 - sets.any(axis=1).mean())
+                rows[way].append(shares)
+        for way, shares in rows.items():
+            mean, deviation = np.mean(shares, axis=0), np.std(shares, axis=0, ddof=1)
+            cells = [f"{mean[i]:9.3f} +- {deviation[i]:.3f}" for i in range(2)]
+            print(f"{name:12}{way:16}{cells[0]:>16}{cells[1]:>16}{mean[2]:12.4f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=1000)
-    parser.add_argument("--section", choices=("coverage", "nodes", "errors", "training", "classes"))
+    parser.add_argument("--section", choices=SECTIONS)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="of training")
     parser.add_argument("data", nargs="*", help="LIBSVM text, for nodes and training")
     args = parser.parse_args()
@@ -549,6 +592,7 @@ def main():
         ("errors", lambda: errors(args.splits)),
         ("training", lambda: training(args.splits, args.sizes, args.data)),
         ("classes", classes),
+        ("empty", lambda: empty(args.splits, args.data)),
     ):
         if args.section in (None, name):
             function()
