@@ -20,14 +20,8 @@ from ..files.atomic import remove, replacing_all, temporary_file, writing
 from ..files.csv import csv_line, csv_lines
 from ..files.opening import CutLine
 from ..tables.ids import RowIds
-from ..tables.points import (
-    class_numbers,
-    columns_that_tell,
-    fill_missing,
-    filled_recipe,
-    group_columns,
-    TableEncoder,
-)
+from ..tables.hints import columns_that_tell, group_columns
+from ..tables.points import class_numbers, fill_missing, filled_recipe, TableEncoder
 from ..tables.memory import RowTable
 from ..tables.reading import columns_called, open_table, table_of_heading
 from ..tables.recipe_file import format_recipe
@@ -197,10 +191,16 @@ def read_table(
             x, y, w, groups = _in_memory(parts, width)
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
-            for name in () if given else columns_that_tell(recipe, x, y):
+            for names in () if given else columns_that_tell(recipe, x, y):
+                if len(names) == 1:
+                    what = f"column '{one_line(names[0])}' determines"
+                    way = "alone: leave it out"
+                else:
+                    what = f"columns '{one_line(names[0])}' and '{one_line(names[1])}' determine"
+                    way = "together: leave one out"
                 warn_user(
-                    f"{table.file}: column '{one_line(name)}' determines the class of every "
-                    "row alone: leave it out (`ignored`) if new data will not have it"
+                    f"{table.file}: {what} the class of every row {way} (`ignored`) if new "
+                    "data will not have it"
                 )
             if not given and form.groups is None and roles.group is None:
                 _warn_of_groups(table, roles, group_columns(recipe, x, y))

@@ -11,20 +11,12 @@ import numpy as np
 from ..core.errors import AgfmcNotice, and_more, DataError, one_line
 from ..core.memory import refuse_beyond
 from .reading import columns_called, open_table
-from .survey import IDENTIFIER, listed_names
+from .survey import listed_names
 from .text import Block, Table, Words
 from .types import LARGEST, plain_word, TableFormat, TableRecipe
 
 _SHOWN = 8  # columns in a line
 _VALUES = 1 << 20  # at a time
-_MOST_WORDS = 1000  # of a column that may tell the class
-_BY_CHANCE = 20  # rows that repeat a word together with its class
-_REPEATED = 0.9  # of the rows have words that others have too
-_GROUPS = range(5, 201)  # words of a column that may tell groups
-_NEAREST = 0.9  # of the rows have the nearest one in their group
-_CHANCE = 0.3  # of two rows of a class to be in one group
-_COMPARED = 2000  # rows, of more some
-_DESIGN, _SURELY, _ALIKE = 30, 3.0, 0.1  # words; standard deviations; correlation within a word
 _GATHERED = 1 << 23  # values of columns that are held at once for their medians
 
 
@@ -61,7 +53,7 @@ class TableEncoder:
     def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
         return {
-            at: "number" if one.categories is one.date is one.order is None else "words"
+            at: "number" if one.is_number else "words"
             for at, one in zip(self.positions, self.recipe.columns)
         }
 
@@ -264,98 +256,6 @@ def fill_missing(x, recipe: TableRecipe) -> None:
         missing = np.isnan(part)
         if missing.any():
             part[missing] = np.broadcast_to(row, part.shape)[missing]
-
-
-def columns_that_tell(recipe: TableRecipe, x, y) -> list[str]:
-    """Names of the columns of words of which each tells the class of points x (n, d), y (n,).
-
-    Each word that is in several rows is in one class alone, and nearly all rows have such words,
-    in so many rows that it is not by chance.
-    """
-    names = []
-    for one, first in zip(recipe.columns, recipe.starts):
-        words = len(one.categories or ())
-        if 1 < words <= _MOST_WORDS:
-            rows, table = _rows_of_words(one, first, x, y)
-            several = rows > 1
-            if (
-                (np.count_nonzero(table, axis=1) == 1)[several].all()
-                and rows[several].sum() >= _REPEATED * len(y)
-                and (rows - 1)[several].sum() >= _BY_CHANCE
-            ):
-                names.append(one.name)
-    return names
-
-
-def _rows_of_words(column, first, x, y):
-    """The numbers of rows of the words of a column (m,), and of those in each class (m, k)."""
-    row, word = np.nonzero(x[:, first : first + len(column.categories)])
-    table = np.zeros((len(column.categories), y.max(initial=0) + 1), dtype=np.int64)
-    np.add.at(table, (word, y[row]), 1)
-    return table.sum(axis=1), table
-
-
-def group_columns(recipe: TableRecipe, x, y) -> list[str]:
-    """Names of columns of words that look like groups of points x (n, d), y (n,) that are alike.
-
-    A column looks so if it is named as an identifier, if the nearest point of the same class, by
-    the features of other columns, nearly always has the same word, which few points of the class
-    have, or if its many words have more equal numbers of rows than words drawn at random, and their
-    classes differ.
-    """
-    names = [
-        one.name
-        for one, first in zip(recipe.columns, recipe.starts)
-        if one.categories
-        and (IDENTIFIER.search(one.name) or _is_design(one, *_rows_of_words(one, first, x, y)))
-    ]
-    candidates = [
-        (one, np.arange(first, first + len(one.features)))
-        for one, first in zip(recipe.columns, recipe.starts)
-        if len(one.categories or ()) in _GROUPS
-    ]
-    others = np.setdiff1d(np.arange(x.shape[1]), [at for _, part in candidates for at in part])
-    rows = np.unique(np.linspace(0, len(y) - 1, _COMPARED).astype(np.intp))
-    z, y = np.nan_to_num(x[rows][:, others].astype(np.float64)), y[rows]
-    if not candidates or not len(others):
-        return names
-    z = (z - z.mean(axis=0)) / np.maximum(z.std(axis=0), np.finfo(np.float32).tiny)
-    square = np.einsum("ij,ij->i", z, z)
-    distance = square - 2 * z @ z.T
-    distance[(y[:, None] != y) | np.eye(len(y), dtype=bool)] = np.inf
-    nearest = distance.argmin(axis=1)
-    same_class = np.isfinite(distance.min(axis=1))
-    for one, part in candidates:
-        word = x[rows][:, part].argmax(axis=1)
-        same = (word[:, None] == word) & np.isfinite(distance)
-        chance = same.sum() / max(np.isfinite(distance).sum(), 1)
-        if (
-            same_class.any()
-            and chance < _CHANCE
-            and same[np.arange(len(y)), nearest][same_class].mean() > _NEAREST
-        ):
-            names.append(one.name)
-    return list(dict.fromkeys(names))
-
-
-def _is_design(column, rows, table):
-    """Return whether words have rows in equal numbers, and classes in unequal ones, not by chance.
-
-    The variance of the numbers of rows is to their mean, and that of the classes to its mean, as
-    chi squared is to its degrees of freedom (R. A. Fisher's index of dispersion, 1925).
-    """
-    known = np.array([word != column.other for word in column.categories])
-    rows, table = rows[known], table[known]
-    if (
-        len(rows) < _DESIGN
-        or rows.min() < 2
-        or rows.var(ddof=1) / rows.mean() > 1 - _SURELY * (2 / (len(rows) - 1)) ** 0.5
-    ):
-        return False
-    expected = np.outer(rows, table.sum(axis=0)) / rows.sum()
-    freedom = (len(rows) - 1) * (np.count_nonzero(table.any(axis=0)) - 1)
-    excess = np.sum((table - expected) ** 2 / np.maximum(expected, 1e-9)) / max(freedom, 1) - 1
-    return excess > max(_ALIKE * (rows.mean() - 1), _SURELY * (2 / max(freedom, 1)) ** 0.5)
 
 
 def _blocks(x) -> Iterator[np.ndarray]:

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.errors import AgfmcNotice, DataError, one_line, UsageError
 from ..core.text import first_words, name_fault
 from .dates import DateSurvey, odd_words
+from .hints import IDENTIFIER
 from .reading import columns_called
 from .text import no_number, number_of, row_error, Table, with_points, Words
 from .types import (
@@ -35,7 +36,6 @@ _MANY_WORDS = 30  # of a column: from which on rare ones share a feature
 _RARE = 5  # rows that a word needs there
 _OTHER = "other"  # the category of rare words
 _FEW_ROWS = 20  # in which all values may well be different
-IDENTIFIER = re.compile("(?:^|[ ._-])[iI][dD]$|[a-z]I[dD]$")
 _DISTINCT = 1 << 20  # whole numbers that are compared with each other
 _FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they are fewer,
 _MEASURED = 0.5  # or, where numbers have fractions, fewer than half

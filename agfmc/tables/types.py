@@ -151,6 +151,11 @@ class ColumnRecipe:
     other: Word | None = field(default=None, metadata={"optional": True})
     order: tuple[Word, ...] | None = field(default=None, metadata={"optional": True})
 
+    @property
+    def is_number(self) -> bool:
+        """True if its cells are numbers, and not words, dates or positions of words."""
+        return self.categories is self.date is self.order is None
+
     @functools.cached_property
     def feature_of(self) -> dict[str, int]:
         """{category: its place among the features}."""

@@ -3,7 +3,6 @@
 import io
 import json
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,10 +16,8 @@ from agfmc.tables import points
 from agfmc.tables.survey import survey_table
 from agfmc.tables.points import (
     class_numbers,
-    columns_that_tell,
     fill_missing,
     filled_recipe,
-    group_columns,
     TableEncoder,
 )
 from agfmc.tables.types import ColumnRecipe, ColumnRoles, LARGEST, TableFormat, TableRecipe
@@ -327,87 +324,3 @@ def test_the_order_of_columns_does_not_matter(table, data, missing):
     assert not encoder.unknown
     # and the recipe is the same when it is read again
     assert decode(TableRecipe, json.loads(json.dumps(encode(recipe))), ValueError) == recipe
-
-
-@pytest.mark.parametrize(
-    "words, tells",
-    [
-        ([f"{i % 3}{i % 12}" for i in range(60)], True),  # grade and number
-        ([f"{i % 3}{i % 12}" for i in range(31)], False),  # that may be chance
-        ([f"{i % 3}{i % 12}" for i in range(59)] + ["00"], False),
-        ([str(i % 3 // 2) for i in range(60)], False),
-        ([f"{i}" if i % 3 else "x" for i in range(90)], False),
-    ],
-)  # many are there once
-def test_columns_that_tell_the_class(words, tells):
-    recipe = TableRecipe(
-        (ColumnRecipe("size"), ColumnRecipe("grade", tuple(sorted(set(words))))),
-        "class",
-        ("a", "b", "c"),
-    )
-    x = np.array([[0.5, *(word == one for one in recipe.columns[1].categories)] for word in words])
-    y = np.arange(len(words)) % 3
-    assert columns_that_tell(recipe, x, y) == ["grade"] * tells
-
-
-def test_columns_that_look_like_groups():
-    rng = np.random.default_rng(2)
-    word, y = np.repeat(np.arange(8), 20), np.tile([0, 1], 80)
-    centres = rng.normal(size=(8, 3))
-    recipe = TableRecipe(
-        (
-            ColumnRecipe("a"),
-            ColumnRecipe("b"),
-            ColumnRecipe("c"),
-            ColumnRecipe("who", tuple("abcdefgh")),
-            ColumnRecipe("few", ("u", "v")),
-        ),
-        "class",
-        ("no", "yes"),
-    )
-
-    def found(spread, recipe=recipe, word=word):
-        x = centres[word] + spread * np.random.default_rng(1).normal(size=(160, 3))
-        return group_columns(recipe, np.column_stack([x, np.eye(8)[word], np.eye(2)[y]]), y)
-
-    assert found(0.05) == ["who"]
-    assert found(1.0) == []  # as the towns that people live in
-    assert found(0.05, word=word // 4) == []  # of so few it may be by chance
-    named = replace(
-        recipe,
-        columns=tuple(
-            replace(one, name="Patient ID") if one.name == "who" else one for one in recipe.columns
-        ),
-    )
-    assert found(1.0, named) == ["Patient ID"]
-
-
-@pytest.mark.parametrize(
-    "kind, spread, warns",
-    [
-        ("stations", 1.0, True),
-        ("visits", 1.0, True),  # each with a tendency towards some class
-        ("stations", 0.0, False),
-        ("months", 1.0, False),
-        ("codes", 1.0, False),
-        ("countries", 1.0, False),
-    ],
-)
-def test_words_in_equal_numbers_with_classes_that_repeat(kind, spread, warns):
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        word = {
-            "stations": lambda: np.repeat(np.arange(60), 10),
-            "visits": lambda: np.repeat(np.arange(60), rng.integers(8, 13, 60)),
-            "months": lambda: np.repeat(np.arange(12), 50),
-            "codes": lambda: rng.integers(0, 60, 600),
-            "countries": lambda: np.minimum(rng.zipf(1.3, 600) - 1, 59),
-        }[kind]()
-        word = np.unique(word, return_inverse=True)[1]
-        words = tuple(f"w{number}" for number in range(word.max() + 1))
-        chances = spread * rng.normal(size=(len(words), 3))[word] + rng.gumbel(size=(len(word), 3))
-        recipe = TableRecipe(
-            (ColumnRecipe("a"), ColumnRecipe("where", words)), "class", ("x", "y", "z")
-        )
-        x = np.column_stack([rng.normal(size=len(word)), np.eye(len(words))[word]])
-        assert group_columns(recipe, x, chances.argmax(axis=1)) == ["where"] * warns
