@@ -33,6 +33,7 @@ from ..core.splits import derived_seed, stratified_folds
 _FEWEST = 20
 _SHORT = 0.1
 _FEWEST_WORDS = 5  # LightGBM splits fewer one against the rest, as 0/1 features are split
+_FEWEST_FILLED = 5  # samples with a mark: of fewer, the same number beside it may be chance
 _GROUP = 20  # samples of neighbouring words; LightGBM's 100 made one-vs-one worse
 _SHARE_OF_ROWS = 0.8  # drawn anew for each round
 _SHARE_OF_FEATURES = 0.6  # drawn anew for each tree
@@ -205,16 +206,19 @@ def _log_shares(side, scores, w):
 
 
 class Words(NamedTuple):
-    """Which columns of the points are the words of one column of a table.
+    """Which columns of the points are the words, or the numbers and the mark, of one column of a table.
 
     Attributes
     ----------
     features : list of range, the columns of each feature of LightGBM
     middle : ndarray of shape (d,), the middle of the values of each column
+    fill : ndarray, for each feature the value in place of missing ones, whose mark is the column
+        after it, or NaN
     """
 
     features: list
     middle: np.ndarray
+    fill: np.ndarray
 
     @property
     def categories(self) -> list[int]:
@@ -222,10 +226,14 @@ class Words(NamedTuple):
         return [number for number, columns in enumerate(self.features) if len(columns) > 1]
 
     def numbered(self, x: np.ndarray) -> np.ndarray:
-        """The points with the number of its word, or NaN for none, in place of several columns."""
-        if not self.categories:
+        """The points with the number of its word, or NaN for none, in place of several columns, and
+        with NaN in place of fills and their marks."""
+        if len(self.features) == x.shape[1]:
             return x
         result = x[:, [columns.start for columns in self.features]]
+        for number in np.flatnonzero(~np.isnan(self.fill)):
+            mark = self.features[number].stop
+            result[x[:, mark] > self.middle[mark], number] = np.nan
         for number in self.categories:
             columns = self.features[number]
             part = slice(columns.start, columns.stop)
@@ -238,16 +246,26 @@ def find_words(x: np.ndarray) -> Words:
     """The columns of points x (l, d) that are words of one column of a table.
 
     Several columns are one feature where they look so: each has two values, no point has two of
-    them above their middles, and most have one.
+    them above their middles, and most have one.  A column of two values is a mark of missing ones
+    where the column of numbers before it has the same number in all points that are marked.
     """
     low = np.fmin.reduce(x)
     high = np.fmax.reduce(x)
     middle = (low + high) / 2
     above = np.asfortranarray(x > middle)
-    above[:, ((low < x) & (x < high)).any(axis=0)] = True
+    has_numbers = ((low < x) & (x < high)).any(axis=0)
+    fills = {}
+    for column in np.flatnonzero(has_numbers[:-1] & ~has_numbers[1:]).tolist():
+        filled = x[above[:, column + 1], column]
+        if len(filled) >= _FEWEST_FILLED and (filled == filled[0]).all():
+            fills[column] = filled[0]
+    above[:, has_numbers] = True
     features = []
     start = 0
     while start < x.shape[1]:
+        if start - 1 in fills:  # its mark
+            start += 1
+            continue
         stop = start
         taken = np.zeros(len(x), bool)
         while stop < x.shape[1] and not (taken & above[:, stop]).any():
@@ -259,7 +277,8 @@ def find_words(x: np.ndarray) -> Words:
         else:
             features += [range(column, column + 1) for column in range(start, stop)]
         start = stop
-    return Words(features, middle)
+    fill = np.array([fills.get(columns.start, np.nan) for columns in features])
+    return Words(features, middle, fill)
 
 
 class Trees(NamedTuple):
@@ -291,7 +310,8 @@ def read_trees(text: str, words: Words) -> Trees:
     """The `Trees` in LightGBM's text of a model.
 
     A split by categories, "one of these words goes left, all else right", becomes a comparison for
-    each word, one after the other.
+    each word, one after the other.  One of numbers with a mark of missing ones begins with a comparison
+    of the mark, unless the fill goes the same way.
     """
     header, *blocks = text.partition("\nend of trees")[0].split("\nTree=")
     entries = [_entries(block) for block in blocks]
@@ -315,6 +335,13 @@ def read_trees(text: str, words: Words) -> Trees:
     steps = np.ones(len(feature), dtype=np.int64)
     for number, numbers_of_words in members.items():
         steps[number] = len(numbers_of_words)
+    # without missing values in training, LightGBM takes NaN for 0
+    missing_left = np.where(
+        (kind & _NAN_IS_MISSING) > 0, (kind & _MISSING_LEFT) > 0, threshold >= 0
+    )
+    fill = words.fill[feature]
+    marked = np.flatnonzero(~np.isnan(fill) & ((fill <= threshold) != missing_left))
+    steps[marked] = 2
     tree_of_split = np.repeat(np.arange(len(leaves)), splits)
     comparisons = np.bincount(tree_of_split, steps, minlength=len(leaves)).astype(np.int64)
     sizes = comparisons + leaves
@@ -351,10 +378,15 @@ def read_trees(text: str, words: Words) -> Trees:
     result.value[places] = threshold
     result.left[places] = below
     result.right[places] = above
-    # without missing values in training, LightGBM takes NaN for 0
-    result.missing_left[places] = np.where(
-        (kind & _NAN_IS_MISSING) > 0, (kind & _MISSING_LEFT) > 0, threshold >= 0
-    )
+    result.missing_left[places] = missing_left
+    first = places[marked]
+    for array in result[2:]:
+        array[first + 1] = array[first]
+    result.feature[first] += 1
+    result.value[first] = words.middle[result.feature[first]]
+    result.left[first] = position[marked] + 1
+    result.right[first] = np.where(missing_left, below, above)[marked]
+    result.missing_left[first] = True
     for number, numbers_of_words in members.items():
         chain = slice(places[number], places[number] + len(numbers_of_words))
         columns = words.features[feature[number]].start + np.array(numbers_of_words)

@@ -186,3 +186,44 @@ def test_every_line_of_a_node_file_is_read_once():
     ):
         with pytest.raises(ModelError, match=words):
             read_boosted_node("m", "".join(wrong).encode())
+
+
+def gaps(n, seed):
+    """Numbers with missing values, which fills and a mark stand for, normalised, and classes that
+    depend on what is missing."""
+    generator = np.random.default_rng(seed)
+    number = generator.normal(size=n)
+    is_missing = generator.random(n) < 0.2
+    x = np.column_stack(
+        [np.where(is_missing, 0.25, number), is_missing, generator.normal(size=n), number > 1]
+    )
+    y = np.where(is_missing, 1, 2 * (number > 0)) + 3 * (x[:, 2] > 0.5)
+    return (x - 0.1) / 0.3, y.astype(np.int32)
+
+
+def test_a_filled_value_with_a_mark_is_missing_for_trees(boosters):
+    x, y = gaps(600, 0)
+    unfilled = x[:, [0, 2, 3]]
+    unfilled[x[:, 1] > 0, 0] = np.nan
+    columns = find_words(x)
+    np.testing.assert_array_equal(columns.numbered(x), unfilled)
+    options = BoostedNodeOptions(n_estimators=20)
+    forest, held_out = options.cross_fit(x, y, 6)
+    plain, plain_held_out = options.cross_fit(unfilled, y, 6)
+    forest.check(AssertionError)
+    np.testing.assert_array_equal(held_out, plain_held_out)
+    np.testing.assert_array_equal(
+        forest.values(x, range(6)), plain.values(columns.numbered(x), range(6))
+    )
+
+
+def test_columns_that_are_no_marks():
+    x, _ = gaps(600, 0)
+    several = x.copy()
+    several[x[:, 1] > 0, 0] = np.arange(np.count_nonzero(x[:, 1] > 0))
+    rare = x.copy()
+    rare[:, 1] = np.where(np.arange(600) < 4, x[:, 1].max(), x[:, 1].min())
+    rare[:4, 0] = 0.25
+    words = x[:, [3, 1, 2, 3]]
+    for wrong in (several, rare, words):
+        assert find_words(wrong).features == [range(i, i + 1) for i in range(4)]
