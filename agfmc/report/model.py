@@ -264,7 +264,7 @@ def _column_cells(info, column, missing):
     features = 1
     categories = ""
     if "date" in column:
-        kind = "dates"
+        kind = "dates" if column["date"]["order"].endswith("first") else "times"
         features += 2 * len(column["date"]["cycles"])
         categories = column["date"]["order"]
     elif "order" in column:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.errors import AgfmcNotice, and_more, DataError, one_line
 from ..core.memory import refuse_beyond
+from .dates import expected
 from .reading import columns_called, open_table
 from .survey import listed_names
 from .text import Block, Table, Words
@@ -104,8 +105,8 @@ class TableEncoder:
             row = int(np.argmax(wrong))
             raise block.error(
                 row,
-                f"column '{one_line(column.name)}': expected a date, "
-                f"{column.date.order}, as in training, found "
+                f"column '{one_line(column.name)}': expected {expected(column.date.order)}, as in "
+                "training, found "
                 f"'{one_line(cells.words[cells.codes[row]])}'",
             )
         out[:, : values.shape[1]] = np.vstack([values, np.zeros(values.shape[1])])[cells.codes]

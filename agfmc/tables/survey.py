@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.errors import AgfmcNotice, DataError, one_line, UsageError
 from ..core.text import first_words, name_fault
-from .dates import DateSurvey, odd_words
+from .dates import DateSurvey, expected, odd_words
 from .hints import IDENTIFIER
 from .reading import columns_called
 from .text import no_number, number_of, row_error, Table, with_points, Words
@@ -507,10 +507,7 @@ def _recipe_of(table, column, roles, notes, order):
             order=order,
         )
     if column.words and not column.categorical and (date := column.dates.recipe()):
-        notes.done.append(
-            f"column {name} has dates, {date.order}: its features are the number of "
-            "days" + f", and {', '.join(date.cycles)} as sine and cosine" * bool(date.cycles)
-        )
+        notes.done.append(f"column {name} has {date.described}")
         return ColumnRecipe(
             column.name,
             None,
@@ -706,7 +703,7 @@ def _refuse_odd_dates(table, column, position):
         position,
         odd,
         lambda word: (
-            f"expected a date, {order}, in column {_quoted(column.name)}, "
+            f"expected {expected(order)}, in column {_quoted(column.name)}, "
             f"as in other rows, found {_quoted(word)} ({_WAYS})"
         ),
     )

@@ -241,7 +241,7 @@ def size_of_names(columns: tuple[ColumnRecipe, ...]) -> int:
     return sum(
         (len(one.name) + 11) * (2 + len(one.categories or ()))
         + sum(map(len, one.categories or ()))
-        + 4 * (len(one.name) + 25) * (one.date is not None)
+        + 6 * (len(one.name) + 29) * (one.date is not None)
         for one in columns
     )
 
