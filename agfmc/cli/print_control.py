@@ -80,6 +80,11 @@ def get_parser():
         "--names FILE", "class names, line i for label i, copied as comments", excludes="--no-names"
     )
     group.add(
+        "--by-name",
+        "write the names of the classes in place of labels and positions",
+        excludes="--no-names",
+    )
+    group.add(
         "--no-names",
         "omit the class names and all else in the head of the control file, "
         "which libAGF cannot read",
@@ -148,6 +153,7 @@ class _Request:
     path : folder of the names of models, or None
     options : training options of the classifiers
     head : the control file has names of classes, or those of the file `names`
+    by_name : names of classes stand in place of labels
     print_matrix : the coding matrix is printed
     reports : `Reports`
     """
@@ -162,6 +168,7 @@ class _Request:
     options: str
     head: bool
     names: str | None
+    by_name: bool
     print_matrix: bool
     reports: Reports
 

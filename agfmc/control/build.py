@@ -9,7 +9,18 @@ from ..core.errors import ControlError, UsageError
 from ..core.text import name_fault
 from .intervals import differing
 from .parse import heading_fault
-from .tree import changed, clash, Heading, Leaf, LazySequence, Node, Row, Tree, TREE_DECODERS
+from .tree import (
+    changed,
+    clash,
+    Heading,
+    LazySequence,
+    Leaf,
+    Node,
+    renumbered,
+    Row,
+    Tree,
+    TREE_DECODERS,
+)
 
 
 def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None) -> Tree:
@@ -156,21 +167,13 @@ def _options_written_out(tree):
 def relabelled(tree: Tree, labels: Sequence[int], names: dict | None = None) -> Tree:
     """`tree` with labels[i] in place of class i, and the names {label: name} of its classes."""
     if list(labels) != list(range(len(labels))):
-        tree = changed(
-            tree,
-            nodes=tuple(
-                changed(
-                    node,
-                    children=tuple(
-                        changed(child, label=labels[child.label])
-                        if isinstance(child, Leaf)
-                        else child
-                        for child in node.children
-                    ),
-                )
-                for node in tree.nodes
-            ),
-        )
+        return _with_labels(tree, labels, names)
+    return changed(tree, names=_named(names, tree.labels))
+
+
+def _with_labels(tree, labels, names):
+    """`tree` with labels[label] in place of each label, and the names {label: name}."""
+    tree = changed(tree, nodes=tuple(renumbered(node, labels) for node in tree.nodes))
     return changed(tree, names=_named(names, tree.labels))
 
 
@@ -447,6 +450,21 @@ def check_classes(
         )
 
 
+def for_names(tree: Tree, names: dict[int, str]) -> Tree:
+    """`tree` with the labels that the data have for its classes: these are known by their names.
+
+    `names` are those of the data, {label: name}. A tree that does not name all of its classes, or
+    names others, keeps its labels.
+    """
+    label_of = {name: label for label, name in names.items()}
+    if len(tree.names) < len(tree.classes) or not label_of.keys() >= set(tree.names.values()):
+        return tree
+    new = {label: label_of[name] for label, name in tree.names.items()}
+    if all(label == old for old, label in new.items()):
+        return tree
+    return _with_labels(tree, new, names)
+
+
 def named_as(tree: Tree, names: dict[int, str]) -> Tree:
     """`tree` with the names of the data, {label: name}, where it has no names.
 
@@ -464,7 +482,7 @@ def named_as(tree: Tree, names: dict[int, str]) -> Tree:
     }
     if conflict := clash([*tree.names.items(), *stored.items()]):
         raise ControlError(
-            f"{conflict[1]}: its '# class' lines and the data disagree; "
+            f"{conflict[1]}: its names of classes and those of the data disagree; "
             "print_control writes them from the data, and mbh2mbm renames "
             "those of a model",
             file=tree.source,

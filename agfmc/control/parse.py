@@ -3,10 +3,12 @@
     control   := model "{" branch+ "}" control?
     branch    := model "{" branch+ "}" | CLASS
     model     := NAME | NAME CODE OPTIONS | OPTIONS CODE | partition+
-    partition := NAME index+ "/" index+ ";"
+    partition := NAME branch+ "/" branch+ ";"
 
 NAME is a word, or text in double quotes; CODE is a letter, and OPTIONS before or
-behind it stand in double quotes.  Each function takes (source,
+behind it stand in double quotes.  CLASS is a label, or in a file without labels the name of a
+class, a word or text in double quotes; a branch of a partition is its position in the braces
+that follow, or the name of a class in it.  Each function takes (source,
 position) and returns (position, value); positions become lines and columns
 only where a token is stored or an error is raised.
 """
@@ -16,9 +18,10 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from ..core.errors import ControlError, warn_user
-from ..core.text import name_fault
+from ..core.text import first_words, name_fault
 from .learners import NODE_LEARNERS
 from .tree import (
+    changed,
     clash,
     Heading,
     HEADINGS,
@@ -28,6 +31,7 @@ from .tree import (
     MAX_LABEL,
     Node,
     NodeClassifier,
+    renumbered,
     Row,
     shares,
     Tree,
@@ -177,7 +181,7 @@ def parse(text: str, source: str | None = None) -> Tree:
         )
     nodes = []
     roots = []
-    labels = {}
+    labels = {}  # {label or name of a class: its position in the text}
     sizes = Sizes()
     while at < len(src.text):
         word = _WORD.match(src.text, at)
@@ -193,9 +197,32 @@ def parse(text: str, source: str | None = None) -> Tree:
         _check_same(src, at - 1, labels, labels_of_member)
         labels = labels or labels_of_member
         at = src.skip(at)
-    return Tree(
-        tuple(nodes), _class_names(src, labels), source, _headings(src, len(roots)), tuple(roots)
-    )
+    if isinstance(next(iter(labels)), str):
+        names = _numbered_names(src, labels)
+        label_of = {name: label for label, name in names.items()}
+        nodes = [renumbered(node, label_of) for node in nodes]
+    else:
+        names = _class_names(src, labels)
+    return Tree(tuple(nodes), names, source, _headings(src, len(roots)), tuple(roots))
+
+
+def _numbered_names(src, names):
+    """{label: name} of classes that the file calls by names, {name: position}.
+
+    The labels are those of `# class` lines, or the places of the names in sorted order, as of a
+    table: where the data number them otherwise, training goes by the names.
+    """
+    lines = list(_CLASS_NAME.finditer(src.text))
+    if not lines:
+        return dict(enumerate(sorted(names)))
+    label_of = {match[2].rstrip(): int(match[1]) for match in lines}
+    for name, at in names.items():
+        if name not in label_of:
+            raise src.error(
+                at,
+                f"class '{name}' has no '# class' line: there are those of {first_words([*label_of])}",
+            )
+    return _class_names(src, {label_of[name] for name in names})
 
 
 def _check_same(src, end, first, others):
@@ -229,7 +256,7 @@ def _member(src, start, nodes, sizes):
                 return at, labels
             open_nodes[-1].children.append(number)
         else:
-            at, leaf = _leaf(src, at, labels)
+            at, leaf = _leaf(src, at, labels, bool(open_nodes))
             if leaf is None:
                 at, opened = _open(src, at, len(nodes), len(open_nodes))
                 nodes.append(None)
@@ -362,10 +389,14 @@ class _Open(NamedTuple):
     children: list
 
 
-def _leaf(src, at, labels):
+def _leaf(src, at, labels, in_braces):
+    """The class at a place for a branch; -> position, `Leaf` or None where a model begins."""
     match = _WORD.match(src.text, at)
     if not match or not _NUMBER.match(match.group()):
-        return at, None
+        if not in_braces or _begins_model(src, at):
+            return at, None
+        end, name, _ = _name(src, at, "a class, a model name")
+        return end, _class_leaf(src, at, labels, name)
     text = match.group()
     if len(text) > 10 or int(text) > MAX_LABEL:
         raise src.error(
@@ -374,12 +405,49 @@ def _leaf(src, at, labels):
             if len(text) > 12
             else f"class label {text} is larger than {MAX_LABEL}",
         )
-    label = int(text)
+    return match.end(), _class_leaf(src, at, labels, int(text))
+
+
+def _class_leaf(src, at, labels, label):
+    """The `Leaf` of a label or name, which is added to `labels`."""
+    if isinstance(label, str) and (fault := name_fault(label)):
+        raise src.error(at, f"{label!r} cannot be the name of a class: {fault}")
+    first = next(iter(labels), label)
+    if type(label) is not type(first):
+        raise src.error(
+            at,
+            f"class '{label}' stands beside class '{first}': expected names of all classes, or "
+            "labels of all",
+        )
     if label in labels:
         line, column = src.place(labels[label])
         raise src.error(at, f"class {label} is listed twice, first at line {line}, column {column}")
     labels[label] = at
-    return match.end(), Leaf(label, *src.place(at))
+    return Leaf(label, *src.place(at))
+
+
+def _begins_model(src, at):
+    """Return True if a model stands at a place for a branch, False if it is the name of a class.
+
+    A model is options in quotes, or is followed by braces, a code, or positions and a slash.
+    """
+    if src.text.startswith('"', at):
+        end = closing_quote(src.text, at) + 1
+        if not end or looks_like_options(src.text[at + 1 : end - 1]):
+            return True
+    else:
+        word = _WORD.match(src.text, at)
+        if not word:
+            return True
+        end = word.end()
+    after = src.skip(end)
+    word = _WORD.match(src.text, after)
+    if word and len(word.group()) == 1 and word.group().isupper():
+        after = src.skip(word.end())
+        return src.text.startswith(("{", '"'), after)
+    while index := _INDEX.match(src.text, after):
+        after = src.skip(index.end())
+    return src.text.startswith(("{", "/"), after)
 
 
 def _open(src, at, number, depth):
@@ -416,6 +484,10 @@ def _direct(src, start, at, name, quoted):
         code = ""
     if len(code) != 1 or not code.isalpha() or not code.isupper():
         return at, None
+    behind = src.skip(match.end())
+    word = _WORD.match(src.text, behind)
+    if word and not _INDEX.match(word.group()):
+        return at, None  # a class of that name
     if code not in NODE_LEARNERS:
         known = ", ".join(f"{letter} ({row.title})" for letter, row in NODE_LEARNERS.items())
         raise src.error(at, f"there is no classifier with the code {code} here: expected {known}")
@@ -456,7 +528,7 @@ def _name(src, at, required):
 
 def _partition(src, at, name):
     """The two lists of a partition; -> position after ';', left, right."""
-    at, left = _indices(src, at)
+    at, left = _branches(src, at)
     if not src.text.startswith("/", at):
         if left:
             required = "'/' or a class position"
@@ -467,27 +539,46 @@ def _partition(src, at, name):
         )
     if not left:
         raise src.error(at, "the left side of the partition is empty")
-    at, right = _indices(src, src.skip(at + 1))
+    at, right = _branches(src, src.skip(at + 1))
     if not src.text.startswith(";", at):
         raise src.error(at, f"expected ';' after the second class list, found {src.piece_at(at)}")
     if not right:
         raise src.error(at, "the right side of the partition is empty")
     seen = {}
     for side, entries in (("left", left), ("right", right)):
-        for index, where in entries:
-            if index in seen:
-                if seen[index] != side:
+        for branch, where in entries:
+            if type(branch) is not type(left[0][0]):
+                raise src.error(
+                    where,
+                    f"{_branch_words(branch)} stands beside {_branch_words(left[0][0])}: expected "
+                    "positions in the braces, from 0, or names of classes",
+                )
+            if branch in seen:
+                if seen[branch] != side:
                     again = "on both sides"
                 else:
                     again = f"twice on the {side} side"
-                raise src.error(where, f"position {index} is {again} of the partition")
-            seen[index] = side
-    return at + 1, tuple(index for index, _ in left), tuple(index for index, _ in right)
+                raise src.error(where, f"{_branch_words(branch)} is {again} of the partition")
+            seen[branch] = side
+    return at + 1, tuple(branch for branch, _ in left), tuple(branch for branch, _ in right)
 
 
-def _indices(src, at):
-    indices = []
-    while match := _INDEX.match(src.text, at):
+def _branch_words(branch):
+    if isinstance(branch, str):
+        return f"class '{branch}'"
+    return f"position {branch}"
+
+
+def _branches(src, at):
+    """One side of a partition; -> position, [(position in the braces or name, its position)]."""
+    entries = []
+    while at < len(src.text) and src.text[at] not in "/;{}":
+        match = _INDEX.match(src.text, at)
+        if match is None:
+            end, name, _ = _name(src, at, "a class")
+            entries.append((name, at))
+            at = src.skip(end)
+            continue
         if len(match.group()) > 9:
             raise src.error(at, f"position {match.group()[:12]} is too large")
         end = match.end()
@@ -497,9 +588,56 @@ def _indices(src, at):
                 f"expected a class position, found {src.piece_at(at)}"
                 + (_EXCHANGED if _VALUE.match(src.text, at) else ""),
             )
-        indices.append((int(match.group()), at))
+        entries.append((int(match.group()), at))
         at = src.skip(end)
-    return at, indices
+    return at, entries
+
+
+def _called_by_position(src, node, nodes):
+    """The rows of a node whose braces are closed, with positions in place of names of classes."""
+    if all(isinstance(row.left[0], int) for row in node.rows):
+        return node.rows
+    branch_of = {}
+    stack = list(enumerate(node.children))
+    while stack:
+        branch, child = stack.pop()
+        if isinstance(child, Leaf):
+            branch_of[child.label] = branch
+        else:
+            stack += [(branch, below) for below in nodes[child].children]
+    return [
+        row
+        if isinstance(row.left[0], int)
+        else changed(
+            row,
+            left=_positions(src, node, row.left, branch_of),
+            right=_positions(src, node, row.right, branch_of),
+        )
+        for row in node.rows
+    ]
+
+
+def _positions(src, node, side, branch_of):
+    """The positions of the branches that hold the classes of one side, {name: branch} of all."""
+    for name in side:
+        if name not in branch_of:
+            if isinstance(next(iter(branch_of)), str):
+                known = "the classes " + first_words(sorted(branch_of))
+            else:
+                known = "labels and no names"
+            raise src.error(
+                node.at,
+                f"there is no class '{name}' in the braces of its partition: they hold {known}",
+            )
+    positions = dict.fromkeys(branch_of[name] for name in side)
+    for name, branch in branch_of.items():
+        if branch in positions and name not in side:
+            raise src.error(
+                node.at,
+                f"class '{name}' is in one branch with others of its partition, and not on their "
+                "side: expected all classes of a branch on one side",
+            )
+    return tuple(positions)
 
 
 def _counted_otherwise(used, children):
@@ -513,6 +651,7 @@ def _counted_otherwise(used, children):
 def _close(src, at, open_nodes, nodes):
     node = open_nodes.pop()
     count = len(node.children)
+    rows = _called_by_position(src, node, nodes)
     if node.bare:
         if count != 2:
             raise src.error(
@@ -524,7 +663,7 @@ def _close(src, at, open_nodes, nodes):
         if count < 2:
             raise src.error(at, f"expected at least 2 branches in these braces, found {count}")
     else:
-        used = {i for row in node.rows for i in (*row.left, *row.right)}
+        used = {i for row in rows for i in (*row.left, *row.right)}
         required = max(used) + 1
         if required != count:
             raise src.error(
@@ -539,7 +678,5 @@ def _close(src, at, open_nodes, nodes):
                 node.at,
                 f"position {missing} is missing: it is in no partition of this coding matrix",
             )
-    nodes[node.number] = Node(
-        tuple(node.rows), tuple(node.children), node.bare, node.depth, node.direct
-    )
+    nodes[node.number] = Node(tuple(rows), tuple(node.children), node.bare, node.depth, node.direct)
     return at + 1, node.number

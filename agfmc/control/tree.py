@@ -413,6 +413,15 @@ def changed(record, **changes):
     return record._replace(**changes)
 
 
+def renumbered(node: Node, labels) -> Node:
+    """A node whose classes have labels[label] in place of each label."""
+    children = tuple(
+        changed(child, label=labels[child.label]) if isinstance(child, Leaf) else child
+        for child in node.children
+    )
+    return changed(node, children=children)
+
+
 def looks_like_options(text: str) -> bool:
     """Return True if quoted `text` can only be options: empty, ".", or beginning with "-"."""
     text = text.strip()

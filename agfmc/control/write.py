@@ -42,6 +42,19 @@ def libagf_begins(name: str) -> bool:
     return re.match("[A-Za-z/]", quote_name(name)) is not None
 
 
+def quote_class(name: str) -> str:
+    """A class's name as a control file holds it: quoted where it could be another thing.
+
+    Raises `UsageError` for a name in quotes that would be training options.
+    """
+    plain = _PLAIN.match(name) and not (name[0].isdigit() or "/" in name)
+    if plain and not (len(name) == 1 and name.isupper()):  # which may be a code
+        return name
+    if looks_like_options(name):
+        raise UsageError(f"a control file cannot hold the class name {name!r} in place of a label")
+    return quote_options(name)
+
+
 def format_tree(tree: Tree) -> str:
     """Control text of `tree`: training or classification file, any nesting.
 
@@ -52,32 +65,49 @@ def format_tree(tree: Tree) -> str:
     return "".join(tree_lines(tree))
 
 
-def tree_lines(tree: Tree) -> Iterator[str]:
-    """Yield the lines of `format_tree`: a row of a large code is made when it is its turn."""
+def tree_lines(tree: Tree, by_name: bool = False) -> Iterator[str]:
+    """Yield the lines of `format_tree`: a row of a large code is made when it is its turn.
+
+    With `by_name`, names stand in place of labels in braces and of positions in partitions that
+    are to be trained; labels that follow from the names have no comments. Raises `UsageError`
+    for a class without a name.
+    """
     for keyword in HEADINGS:
         if keyword in tree.headings:
             text = tree.headings[keyword].text
             if fault := name_fault(text, "model"):
                 raise ModelError(f"a control file cannot hold '# {keyword}: {text}': {fault}")
             yield f"# {keyword}: {text}\n"
-    for label, name in sorted(tree.names.items()):
+    words = {label: str(label) for label in tree.classes}
+    names = tree.names
+    if by_name:
+        tree.require_options()  # a class before the name of a model could be taken for it
+        if lacking := [label for label in words if label not in names]:
+            raise UsageError(
+                f"class {lacking[0]} has no name, and the others shall stand by theirs"
+            )
+        words = {label: quote_class(name) for label, name in names.items()}
+        if dict(enumerate(sorted(names.values()))) == names:
+            names = {}
+    for label, name in sorted(names.items()):
         if fault := name_fault(name):
             raise ModelError(f"a control file cannot hold the name {name!r}: {fault}")
         yield f"# class {label}: {name}\n"
     for root in tree.roots:
         if root:
             yield "\n"
-        yield from _member_lines(tree, root)
+        yield from _member_lines(tree, root, words, by_name)
 
 
-def _member_lines(tree, root):
+def _member_lines(tree, root, words, by_name):
+    """The lines of one configuration; words: {label: what stands for it in braces}."""
     stack = [(root, 0)]
     while stack:
         number, branch = stack.pop()
         node = tree.nodes[number]
         indent = "  " * min(node.depth, _DEEPEST)
         if branch == 0:
-            yield from _head(node, indent)
+            yield from _head(node, indent, _branch_words(tree, node, words if by_name else None))
             if (
                 node.rows
                 and not node.bare
@@ -86,13 +116,13 @@ def _member_lines(tree, root):
                 if node.rows[0].is_name:
                     yield indent + "{\n"
                     for child in node.children:
-                        yield f"{indent}  {child.label}\n"
+                        yield f"{indent}  {words[child.label]}\n"
                     yield indent + "}\n"
                 else:
                     yield (
                         indent
                         + "{ "
-                        + " ".join(str(child.label) for child in node.children)
+                        + " ".join(words[child.label] for child in node.children)
                         + "}\n"
                     )
                 continue
@@ -100,7 +130,7 @@ def _member_lines(tree, root):
             child = node.children[branch]
             branch += 1
             if isinstance(child, Leaf):
-                yield f"{indent}  {child.label}\n"
+                yield f"{indent}  {words[child.label]}\n"
             else:
                 stack.append((number, branch))
                 stack.append((child, 0))
@@ -109,7 +139,24 @@ def _member_lines(tree, root):
             yield indent + "}\n"
 
 
-def _head(node, indent):
+def _branch_words(tree, node, words):
+    """What stands for each branch of a node in its partitions.
+
+    With `words`, {label: name}, these are the names of its classes, else it is its position, as
+    where a model has a name: the parser could not tell that from the name of a class.
+    """
+    if words is None or node.direct is not None or node.rows[0].is_name:
+        return [str(position) for position in range(len(node.children))]
+    branches = []
+    for child in node.children:
+        if isinstance(child, Leaf):
+            branches.append(words[child.label])
+        else:
+            branches.append(" ".join(words[label] for _, label in tree.leaves(child)))
+    return branches
+
+
+def _head(node, indent, branches):
     if node.direct is not None:
         direct = node.direct
         options = quote_options(direct.options)
@@ -122,9 +169,8 @@ def _head(node, indent):
         row = node.rows[0]
         yield f"{indent}{_text(row)}\n{indent}{{\n" if row.is_name else f"{indent}{_text(row)} {{\n"
     else:
-        positions = [str(i) for i in range(len(node.children))]
         for row in node.rows:
-            left, right = (" ".join([positions[i] for i in side]) for side in (row.left, row.right))
+            left, right = (" ".join([branches[i] for i in side]) for side in (row.left, row.right))
             yield f"{indent}{_text(row)} {left} / {right};\n"
         if not all(isinstance(child, Leaf) for child in node.children):
             yield indent + "{\n"

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ..control.build import named_as, rename, reopened, resolve_options
+from ..control.build import for_names, named_as, rename, reopened, resolve_options
 from ..control.parse import parse
 from ..control.tree import changed, Tree, TREE_DECODERS
 from ..control.write import format_tree
@@ -66,7 +66,7 @@ class Candidate:
     def tree_for(self, data: Dataset, names: dict) -> Tree:
         """The training control tree for a training part with names {label: name}."""
         if self.tree is not None:
-            return named_as(self.tree, names)
+            return named_as(for_names(self.tree, names), names)
         labels = [int(label) for label in np.unique(data.y)]
         return design(
             self.scheme,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..control.build import check_classes, rename
+from ..control.build import check_classes, for_names, rename
 from ..control.tree import MAX_LABEL
 from ..core.errors import AgfmcError, DataError
 from ..core.points import as_numbers, is_sparse
@@ -46,6 +46,11 @@ def train_configuration(
     UsageError
         For options. The error of the first classifier that cannot be trained is raised, too.
     """
+    if isinstance(x, Dataset):
+        data = x
+    else:
+        data = Dataset(x, y)
+    tree = for_names(tree, data.name_of)
     learners = settings.options
     if not isinstance(learners, MemberLearners):
         jobs = plan_jobs(tree, name, learners, settings.seed)
@@ -53,10 +58,6 @@ def train_configuration(
         jobs = plan_jobs(
             rename(tree, learners.texts(tree), quoted=True), name, "", settings.seed, learners.parse
         )
-    if isinstance(x, Dataset):
-        data = x
-    else:
-        data = Dataset(x, y)
     x, y = checked_points(data.x, data.y, any(job.options.allows_nan for job in jobs))
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")

@@ -12,7 +12,7 @@ from hashlib import blake2b
 import numpy as np
 
 from ..calibration.file import check_calibration_output
-from ..control.build import check_classes, named_as, with_heading
+from ..control.build import check_classes, for_names, named_as, with_heading
 from ..control.parse import heading_fault
 from ..control.tree import NO_NORMALISATION, Tree
 from ..control.write import libagf_begins, require_readable
@@ -216,6 +216,14 @@ class _Origins:
         return digest.digest()
 
 
+def _suited(tree, data, min_class):
+    """`tree` with the labels that the data have for its classes, without those that are gone."""
+    tree = for_names(tree, data.name_of)
+    if min_class is None:
+        return tree
+    return for_classes(tree, data.counts)
+
+
 def plan(
     control: Tree | str,
     points: PointsRequest,
@@ -266,8 +274,9 @@ def plan(
     if output.unnormalised and normalisation is None:
         raise UsageError("`unnormalised` needs a normalisation: `normalise`, `svd` or `norm_file`")
     counts = data.counts
-    if points.min_class is not None:
-        tree = for_classes(tree, counts)
+    suited = _suited(tree, data, points.min_class)
+    if suited is not tree:
+        tree = suited
         jobs = _chosen(_jobs(tree, base, settings, parse, only is not None), only)
     if data.recipe is not None and data.recipe.keeps_missing:
         check_missing(jobs, raw)
@@ -278,7 +287,7 @@ def plan(
     if where == "-":
         where = "standard input"
     check_classes(tree, counts, where, _remedy(points))
-    trained = named_as(tree, dict(enumerate(data.names or ())))
+    trained = named_as(tree, data.name_of)
     norm_file = None if normalisation is None else norm_file
     if only is None:
         trained = named(trained, jobs)

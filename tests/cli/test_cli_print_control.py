@@ -53,6 +53,22 @@ def save(base, labels, names=()):
             file.writelines(f"{name}\n" for name in names)
 
 
+def test_classes_by_name_are_those_of_the_data(run, control, folder):
+    """The names decide, and not the numbers that the data give them."""
+    save("t", [0, 1, 2], ["oak", "elm tree", "ash"])
+    answer = control("--by-name", "-Q", "one-vs-one", "t")
+    assert answer.out.startswith("# class 0: oak\n") and '{ oak "elm tree" ash}\n' in answer.out
+    Path("own.mbt").write_text('"" { oak "" { ash "elm tree" } }')
+    run("multi_borders", "own.mbt", "t", "m", "m.mbc")
+    assert Path("m.mbc").read_text().split()[-8:] == "{ 0 m.01 { 2 1 } }".split()
+    Path("wrong.mbt").write_text('"" { oak "" { ash elm } }')
+    told = run("multi_borders", "wrong.mbt", "t", "w", "w.mbc", status=1).err
+    assert "names of classes and those of the data disagree" in told or "no class 'elm'" in told
+    Path("plan.mbt").write_text(answer.out)
+    assert "accuracy" in run("nfold", "-d", 2, "own.mbt", "t").out
+    refused(control("--by-name", 3), 2, "class 0 has no name")
+
+
 def refused(answer, status, text):
     assert answer[0] == status and answer[1] == ""
     line = answer[2]

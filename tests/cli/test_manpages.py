@@ -315,7 +315,7 @@ def test_control_files_of_the_control_page():
     files = [
         textwrap.dedent(block) for block in blocks(CONTROL) if "{" in block and ":=" not in block
     ]
-    assert len(files) == 9
+    assert len(files) == 10
     trees = [parse(block) for block in files]
     at = next(i for i, block in enumerate(files) if "branches 0 and 1" in block)
     assert format_tree(to_code(trees[at])).split() == files[at + 1].split()
@@ -344,7 +344,7 @@ def test_commands_and_control_files_of_the_site_are_right():
         parser_of(command).parse_args(arguments)
     page = (MAN / "site" / "docs" / "guide" / "control.md").read_text(encoding="utf-8")
     trees = [parse(block) for block in re.findall(r"^```\n([\"#].*?)^```", page, re.M | re.S)]
-    assert len(trees) == 6
+    assert len(trees) == 7
 
 
 def test_limits_and_keys_of_the_formats_are_those_of_the_code():

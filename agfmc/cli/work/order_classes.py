@@ -1,6 +1,6 @@
 """The work of order_classes."""
 
-from ...control.build import check_classes, for_output, named_as
+from ...control.build import check_classes, for_names, for_output, named_as
 from ...control.write import tree_lines
 from ...data.confusions import read_pair_errors
 from ...data.training import class_totals, for_classes, with_source_in_errors
@@ -41,6 +41,7 @@ def _ordered(request):
         if points is not None:
             counts, names = class_totals(points.source, points.form, points.min_class)
     if counts is not None:
+        tree = for_names(tree, names)
         if points.min_class is not None:
             tree = for_classes(tree, counts)
         check_classes(tree, counts, points.source)

@@ -42,7 +42,7 @@ def run(request):
     if printed is not None:
         sys.stdout.write(printed)
     else:
-        write_stdout(tree_lines(for_output(tree)))
+        write_stdout(tree_lines(for_output(tree), request.by_name))
     sys.stdout.flush()
 
 

@@ -233,7 +233,7 @@ CASES = {
     "empty": ("", "model:1: expected the line 'SVM'"),
     "another word": (broken("SVM", "KNN"), "model:1: expected the line 'SVM'"),
     "no control": ("SVM\nlinear\n\n0 1\n", "model:2:"),
-    "control": (broken("0 / 1 2;", "0 / 1 2"), "model:3:1: expected ';'"),
+    "control": (broken("0 / 1 2;", "0 / 1 2"), "model:3:10: expected ';'"),
     "control label": (broken("  7\n", "  1\n"), "model:7:3: class 1 is listed twice"),
     "never closed": (broken("}\n", ""), "model:8:1: expected"),
     "options": (LINEAR.replace("m-00 0", '"-c 1" 0', 1), "model:2:1: expected the name"),

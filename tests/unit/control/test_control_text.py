@@ -1,13 +1,22 @@
 """Text to tree and back: examples, layout, places, depth, and whatever chance finds."""
 
 import json
+import re
 from pathlib import Path
 
 from hypothesis import example, given, strategies as st
 import pytest
 
 from agfmc.control import parse as parsing, write
-from agfmc.control.build import from_pairs, from_rows, relabelled, rename, to_code, with_options
+from agfmc.control.build import (
+    for_names,
+    from_pairs,
+    from_rows,
+    relabelled,
+    rename,
+    to_code,
+    with_options,
+)
 from agfmc.control.learners import NODE_LEARNERS
 from agfmc.control.parse import MAX_DEPTH, parse
 from agfmc.control.tree import (
@@ -21,7 +30,7 @@ from agfmc.control.tree import (
     Row,
     Tree,
 )
-from agfmc.control.write import format_tree, quote_name, require_readable
+from agfmc.control.write import format_tree, quote_name, require_readable, tree_lines
 from agfmc.core.text import name_fault
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.models import control_files
@@ -333,8 +342,88 @@ def test_a_tree_and_its_code_have_the_same_classifiers(tree):
     assert code.sides() == tree.sides()
 
 
+CLASS_WORDS = st.one_of(
+    st.sampled_from(
+        ["K", "Adelie", "3rd", "a/b", "12", "/", "a b", "\u00e4", "-x", ".", "#a", "m{"]
+    ),
+    st.text(min_size=1, max_size=5).filter(lambda name: name_fault(name) is None),
+)
+
+
+@given(trees(), st.data())
+def test_what_is_written_by_name_is_read(tree, data):
+    if not all(row.quoted for row in tree.rows) or any(d.name for d in tree.directs.values()):
+        with pytest.raises(ControlError, match="is this file trained already"):
+            list(tree_lines(tree, by_name=True))
+        return
+    labels = tree.classes
+    words = data.draw(
+        st.lists(CLASS_WORDS, min_size=len(labels), max_size=len(labels), unique=True)
+    )
+    named = changed(tree, names=dict(zip(labels, words)))
+    try:
+        text = "".join(tree_lines(named, by_name=True))
+    except UsageError as error:
+        assert "in place of a label" in str(error)
+        assert any(map(looks_like_options, words))
+        return
+    read = bare_of_places(parse(text))
+    assert set(read.names.values()) == set(words)
+    assert for_names(read, named.names) == named
+
+
+def test_classes_by_name():
+    tree = parse('"" Adelie / Chinstrap Gentoo;\n"" "Adelie" / Gentoo; {Gentoo Chinstrap Adelie}')
+    assert tree.names == {0: "Adelie", 1: "Chinstrap", 2: "Gentoo"}
+    assert tree.labels == (2, 1, 0)
+    assert [(row.left, row.right) for row in tree.rows] == [((2,), (1, 0)), ((2,), (0,))]
+    tree = parse('"" { Gentoo "" {Adelie Chinstrap} }')
+    assert format_tree(tree).split("\n")[3:] == [
+        '"" {',
+        "  2",
+        '  "" {',
+        "    0",
+        "    1",
+        "  }",
+        "}",
+        "",
+    ]
+    assert "".join(tree_lines(tree, by_name=True)) == (
+        '"" {\n  Gentoo\n  "" {\n    Adelie\n    Chinstrap\n  }\n}\n'
+    )
+
+
+def test_labels_of_names_are_those_of_comments_or_of_the_data():
+    tree = parse('# class 5: b\n# class 2: a\n# class 9: c\n"" a / b; {a b}')
+    assert tree.names == {5: "b", 2: "a"} and tree.labels == (2, 5)
+    assert for_names(tree, {0: "b", 1: "a"}).labels == (1, 0)
+    assert for_names(tree, {0: "b", 1: "other"}) is tree
+    nested = parse('"" x / B2 B1; {x m {B1 B2}}')  # both are in one branch
+    assert nested.nodes[0].rows[0].right == (1,)
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ('"" Adelie / 1; {Adelie Gentoo}', "position 1 stands beside class 'Adelie'"),
+        ('"" Adele / Gentoo; {Adelie Gentoo}', "no class 'Adele' in the braces of its partition"),
+        ('"" a / b; {0 1}', "they hold labels and no names"),
+        ('"" {0 Gentoo}', "class 'Gentoo' stands beside class '0'"),
+        ('# class 1: a\n"" {a b}', "class 'b' has no '# class' line: there are those of a"),
+        ('"" {a a}', "class a is listed twice"),
+        ('"" {a " b"}', "' b' cannot be the name of a class"),
+        ('"" x / y; {x m {y z}}', "class 'z' is in one branch with others"),
+        ('"" x y / z; {x m {y z}}', "class 'z' is in one branch with others"),
+    ],
+)
+def test_names_that_cannot_be_meant(text, told):
+    with pytest.raises(ControlError, match=re.escape(told)):
+        parse(text)
+
+
 TOKENS = st.sampled_from(
     [
+        "Gentoo",
         '"',
         "{",
         "}",
