@@ -117,8 +117,8 @@ def _neighbours(rows, features, classes):
 def _logistic(rows, features, classes):
     """Seconds of multinomial logistic regression by Newton steps, with five folds."""
     numbers = features * classes
-    if features > 2000:
-        return 6 * 1e-8 * rows * numbers * 20
+    if numbers > 500:
+        return 6 * 5e-8 * rows * numbers + 0.02
     return 6 * 10 * (2e-10 * rows * numbers**2 / classes + 1e-10 * numbers**3) + 0.02
 
 

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.linear_model
 from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
@@ -63,6 +64,31 @@ def test_the_gradient_vanishes(c, dense, monkeypatch):
     _, gradient = objective(weights, x, y, 0.5)
     assert np.abs(gradient).max() < 1e-6
     np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "features, classes, solver",
+    [
+        (60, 8, "newton-cholesky"),
+        (60, 9, "newton-cg"),
+        (500, 2, "newton-cholesky"),
+        (501, 2, "newton-cg"),
+    ],
+)
+def test_no_large_hessian_is_made(features, classes, solver, monkeypatch):
+    solvers = []
+
+    class Recorded(sklearn.linear_model.LogisticRegression):
+        def fit(self, *data):
+            solvers.append(self.solver)
+            planes = {2: 1}.get(classes, classes)
+            self.coef_ = np.zeros((planes, features))
+            self.intercept_ = np.zeros(planes)
+
+    monkeypatch.setattr(sklearn.linear_model, "LogisticRegression", Recorded)
+    x, y = blobs(n=20, d=features, c=classes)
+    fit_logistic(x, y, classes)
+    assert solvers == [solver]
 
 
 def test_units_far_from_one_and_far_from_the_origin():
