@@ -6,12 +6,14 @@ classify_m without options; the others are pandas.read_csv, a ColumnTransformer 
 categories, and models with defaults.  Printed: log loss and accuracy of new rows, also of the true
 probabilities, and the log loss of agfmc less that of each other method, with standard errors.
 
-    python tests/benchmarks/traps.py [trap ...]          # needs pandas
+    python tests/benchmarks/traps.py [--seeds N] [--before FOLDER] [--only METHOD,...] [TRAP ...]
+
+With --before, the commands of another checkout are one method more. Needs pandas.
 """
 
+import argparse
 import os
 import subprocess
-import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -26,7 +28,7 @@ COMMANDS = (
     "classify_m --quiet m.mbc test.csv answer.csv"
 )
 CLASSES = np.array(["high", "low", "middle"])
-MINUTES, SEEDS = 730 * 1440, 5
+MINUTES = 730 * 1440
 
 
 def slope(values):
@@ -177,6 +179,12 @@ def others(model, sep):
 
 def main():
     """The scores of each trap, and the errors."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("traps", nargs="*", metavar="TRAP", help="default: all")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--before", metavar="FOLDER")
+    parser.add_argument("--only", default="", metavar="METHOD,...")
+    args = parser.parse_args()
     warnings.simplefilter("ignore")
     methods = {
         "agfmc": (suite, str(Path(__file__).resolve().parents[2])),
@@ -184,9 +192,13 @@ def main():
         "logistic": (others, linear_model.LogisticRegression()),
         "LightGBM": (others, LGBMClassifier(verbosity=-1, n_jobs=1)),
     }
-    for trap in sys.argv[1:] or TRAPS:
+    if args.before:
+        methods["before"] = (suite, args.before)
+    if args.only:
+        methods = {name: methods[name] for name in args.only.split(",")}
+    for trap in args.traps or TRAPS:
         rows, errors, sep = [], {}, trap[-1] if ";" in trap else ","
-        for seed in range(SEEDS):
+        for seed in range(args.seeds):
             with tempfile.TemporaryDirectory() as folder:
                 os.chdir(folder)
                 y, truth = make(trap, np.random.default_rng([seed, 7]), sep)
