@@ -199,8 +199,8 @@ def _default_truth(table, names, source, columns):
         known = (source.label.lower(),)
     alike = [name for name in names if name.removeprefix("input:").lower() in known]
     classes = set(columns.p.values())
-    if not (alike or classes or is_stream(source.path)) and columns.sets is not None:
-        classes = _answered_in_sets(source, columns)
+    if not (alike or classes or is_stream(source.path)):
+        classes = _answered(source, columns)
     if not alike and classes and not is_stream(table.file):
         if source.data is None:
             layout = source.layout
@@ -235,13 +235,15 @@ def _default_truth(table, names, source, columns):
     return alike[0]
 
 
-def _answered_in_sets(source, columns):
-    """The classes that are in one set at least, or are an answer."""
-    kinds = {columns.sets: "set", columns.predicted: "words"}
+def _answered(source, columns):
+    """The classes that are an answer, or in one set at least."""
+    kinds = {columns.predicted: "words"}
+    if columns.sets is not None:
+        kinds[columns.sets] = "set"
     with open_answers(source.path, source.layout) as table:
         cells = table.read(kinds).cells
-    in_sets = {word for words in cells[columns.sets] for word in words}
-    return in_sets | set(map(plain_word, cells[columns.predicted].words))
+    classes = set(map(plain_word, cells[columns.predicted].words))
+    return classes.union(*cells.get(columns.sets, ()))
 
 
 class _Other(NamedTuple):

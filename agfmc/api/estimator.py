@@ -1,6 +1,5 @@
 """Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
 
-import os
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,6 @@ from ..calibration.sets import fill_empty_sets, prediction_sets, quantiles, SCOR
 from ..calibration.types import DecoderCalibration, ProbabilityMap
 from ..decode.methods import MAP_KINDS
 from ..control.learners import LEARNERS
-from ..control.parse import parse
 from ..control.tree import Tree, TREE_DECODERS
 from ..control.write import format_tree
 from ..core.costs import cost_matrix
@@ -32,12 +30,13 @@ from ..data.weights import with_final_weights
 from ..decode.costs import expected_costs
 from ..designs import design
 from ..designs.design import designed
+from ..designs.given import given_control
+from ..designs.schemes import is_scheme
 from ..executors.threads import available_cores
 from ..experiments.candidates import open_rows
 from ..learners.estimators import MemberLearners
 from ..learners.options import BinaryLearner
 from ..learners.protocol import parse_options, unnamed
-from ..models.control_files import read_control
 from ..models.description import training_tree
 from ..models.files import load, save
 from ..prediction.classifier import Classifier
@@ -95,22 +94,26 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    control : str, pathlib.Path or Tree, default="one-vs-one"
+    control : str, pathlib.Path, Tree, array or callable, default="one-vs-one"
         The layout of the binary classifiers: the name of a scheme ("one-vs-one" or "ovo",
         "one-vs-rest" or "ovr", "orthogonal", "adjacent", "tree", "empirical", "random",
         "ensemble", ...), with its parameters as in "empirical linkage=average"; the text of a
-        control file, which holds braces; a control file as a `pathlib.Path`; or an
-        `agfmc.control.tree.Tree`; or "best", the best one that is found within `time_limit`, with
-        its learners and options, as by `agfmc.train_best`.  Where classes are not whole numbers
-        from 0, a control file names them, or numbers them 0, 1, 2 ... in their order.
-    decoder : str, default=None
+        control file, which holds braces; a control file as a `pathlib.Path`; an
+        `agfmc.control.tree.Tree`; a coding matrix of -1, 0 and 1 with a column for each class in
+        ascending order, or a function of the number of classes that returns one; or "best", the
+        best one that is found within `time_limit`, with its learners and options, as by
+        `agfmc.train_best`.  Where classes are not whole numbers from 0, a control file names them,
+        or numbers them 0, 1, 2 ... in their order.
+    decoder : str or callable, default=None
         How classes are found from the binary classifiers: "least-squares", "inverse",
         "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all
         of them), for ensembles "average" and "geometric"; a tree or an ensemble with another
         decoder is taken as a coding matrix.  None: "inverse" for one-vs-one, "orthogonal" for
         orthogonal codes, "recursive" for trees, "average" for ensembles, else "least-squares"; with
         an `estimator` and a code without zeros, as one-vs-rest, "learned" where that has a smaller
-        log loss on the points held out, 50 of each class on average.
+        log loss on the points held out, 50 of each class on average.  Or a function of decision
+        values r (n, m) and the coding matrix (m, k) that returns probabilities (n, k), or what its
+        attribute `gives` says, "estimates" or "votes".
     estimator : classifier of scikit-learn, or list of such, default=None
         What trains the binary classifiers: a clone for each, on labels 0 and 1.  Any classifier
         with `predict_proba` or `decision_function` will do, a pipeline too.  Each binary classifier
@@ -205,7 +208,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, where `X` had any.
-    decoder_ : str
+    decoder_ : str or callable
         The decoder in use.
     configuration_ : agfmc.Configuration
         The trained classifiers and their layout.
@@ -288,7 +291,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         with errors_as_value_error():
             data, tree, labelled, settings = self._prepare(X, y, sample_weight, groups)
             with named_features(getattr(self, "feature_names_in_", ())):
-                if tree is None and self.control == BEST:
+                if tree is None and self._searches:
                     _, tree = search_best(data, settings, time.monotonic() + self.time_limit)
                 elif tree is None:
                     tree, settings = designed(self.control, data, labelled.names, settings)
@@ -414,12 +417,17 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         }
         return tuned.fit(X, y, sample_weight, groups), result
 
+    @property
+    def _searches(self):
+        """True if `fit` looks for the best control."""
+        return isinstance(self.control, str) and self.control == BEST
+
     def _prepare(self, X, y, sample_weight, groups):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
         control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
         seed = seed_of(self.random_state)
         learner = learner_of(self, seed)
-        if self.control == BEST and learner != "":
+        if self._searches and learner != "":
             raise ValueError("control='best' chooses the learner and its options: leave them out")
         X, y = self._checked(X, y)
         check_classification_targets(y)
@@ -427,9 +435,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ValueError("expected samples of at least 2 classes, found 1 class")
         labelled = labels_for(classes)
-        tree = _given(self.control)
-        if tree is not None:
+        tree = given_control(self.control, sorted(labelled.labels.tolist()), labelled.names)
+        if isinstance(tree, Tree):
             tree, labelled = named(tree, labelled)
+        else:
+            tree = None
         self._reject_label(classes)
         data = Dataset(
             X, labelled.labels[codes].astype(np.int32), weights=weights_of(sample_weight, y)
@@ -786,7 +796,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         classifier = Classifier(configuration, self._deciding(decoder, labelled))
         self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
         self.classes_ = labelled.classes
-        self.decoder_ = decoder.name
+        self.decoder_ = decoder.method if callable(decoder.method) else decoder.name
         if classifier.features is not None:
             self.n_features_in_ = classifier.features
         return self
@@ -859,9 +869,13 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if hasattr(self, "_classifier"):
             tree = self.configuration_.tree
             return decoders_of(tree, (self.decoder_,))[0], tree
-        tree = _given(self.control)
-        if tree is None:
-            tree = design.sketch("one-vs-one" if self.control == BEST else self.control)
+        if not is_scheme(self.control):
+            k = np.shape(self.control)[-1] if isinstance(self.control, (np.ndarray, list)) else 4
+            tree = given_control(self.control, range(k))
+        elif self._searches:
+            tree = design.sketch("one-vs-one")
+        else:
+            tree = design.sketch(self.control)
         return self._decoder_for(tree), tree
 
     def _calibration(self):
@@ -954,22 +968,6 @@ def _recorded(configuration):
         ):
             text = scheme
     return {**parameters, "control": text}
-
-
-def _given(control):
-    """The tree that `control` is, names or spells out; None for a scheme."""
-    if isinstance(control, Tree):
-        return control
-    if isinstance(control, os.PathLike):
-        return read_control(os.fspath(control))
-    if not isinstance(control, str):
-        raise TypeError(
-            "control must be the name of a scheme, the text of a control file, a "
-            f"pathlib.Path, or a Tree, not {control!r}"
-        )
-    if "{" in control:
-        return parse(control)
-    return None
 
 
 # parameters of learners that are the estimator's too

@@ -25,6 +25,8 @@ from ..data.groups import with_groups
 from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
 from ..designs.design import designed
+from ..designs.given import Control, given_control
+from ..designs.schemes import is_scheme
 from ..experiments.candidates import Candidate, scheme_candidate
 from ..experiments.experiment import clear_worker_caches, Experiment, SplitPlan
 from ..experiments.best_search import BestSearch
@@ -144,7 +146,7 @@ def read_table(
 
 
 def train(
-    control: str | Tree,
+    control: Control,
     x: np.ndarray | Dataset,
     y: np.ndarray | None = None,
     *,
@@ -162,10 +164,12 @@ def train(
 
     Parameters
     ----------
-    control : str or Tree
+    control : str, path-like, Tree, array of shape (m, k), or callable
         Name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree",
-        "ensemble" ...), with its parameters as in "empirical linkage=average", or a control tree
-        as `design` makes it.
+        "ensemble" ...), with its parameters as in "empirical linkage=average"; or an own design:
+        control text with braces, the path of a control file, a tree as `design` makes it, a coding
+        matrix of -1, 0 and 1 whose columns are the classes in ascending order, or a function of
+        the number of classes that returns one.
     x : array or sparse matrix of shape (n, d), or Dataset
         Training points; a `Dataset` holds labels, weights and the recipe of a table too. Sparse
         points stay sparse for linear classifiers without normalisation.
@@ -216,6 +220,7 @@ def train(
         control, x, y, options, learner, normalise=normalise, seed=seed, **training
     )
     with named_features(data.recipe.features if data.recipe else ()):
+        control = given_control(control, sorted(data.counts), data.name_of)
         if not isinstance(control, Tree):
             control, settings = designed(control, data, data.names and data.name_of, settings)
         return train_tree(control, data, settings)
@@ -239,7 +244,7 @@ def _prepared(control, x, y, options="", learner=None, **training):
     if isinstance(options, str):
         known = parse_options(options)
     # as far as is known before planning
-    data = _data(x, y, training, isinstance(control, Tree) or known.allows_nan)
+    data = _data(x, y, training, not is_scheme(control) or known.allows_nan)
     settings = _settings(options, **training)
     if known is options:
         settings = replace(settings, options=known.checked(data.x, settings.scale))
@@ -314,7 +319,7 @@ def train_tree(tree, data, settings, decodings=(), chooses=False, progress=None)
 
 
 def tune(
-    control: str | Tree,
+    control: Control,
     x: np.ndarray | Dataset,
     y: np.ndarray | None = None,
     *,
@@ -328,7 +333,7 @@ def tune(
 
     Parameters
     ----------
-    control : str or Tree
+    control : str, path-like, Tree, array of shape (m, k), or callable
         As for `train`.
     x : array or sparse matrix of shape (n, d), or Dataset
         As for `train`.
@@ -523,6 +528,7 @@ def search_options(control, data, settings, decoders=None, **how):
         settings,
         calibrated=(settings.calibration > 0,),
     )
+    control = given_control(control, sorted(data.counts), data.name_of)
     if isinstance(control, Tree):
         candidate = Candidate("control", control, None, decoders)
     else:

@@ -19,6 +19,8 @@ def add_experiment(parser, trials, by=False, loo=None, seed=1):
     `trials` is the default of that option; `by` adds the option --by, and `loo`, a help text, the
     value loo of -d; `seed` is as for `add_seed`, of the splits.
     """
+    parser.without_programs = True
+    parser.hints = {"-O": "programs classify in classify_m alone"}
     group = add_splits(parser, trials, loo)
     add_seed(group, seed)
     group = parser.group("training")

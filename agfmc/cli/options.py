@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import os
 import re
+import shutil
 import sys
 import time
 from collections import deque
@@ -89,11 +90,13 @@ class Parser(_Options, argparse.ArgumentParser):
     `-Q -1` and `-Q-1`, `-0` and `-+ "-c 50"` mean what libAGF's users expect: an option with a
     value takes the next word, even if it begins with a minus sign. Operands and options may be
     mixed. `operands` are those of the usage, where they are not just one after the other. `dashes`
-    is the option that `--` stands for, where it does not mean that no options follow. With
+    is the option that `--` stands for, where it does not mean that no options follow; a program
+    behind it is refused with `without_programs`. With
     `needs_words` operands may be left out, but only where there are options.
     """
 
     dashes = None
+    without_programs = False
     needs_words = False
     hints = {}  # {option that the command has not: what to do}
     file_names = {}  # {operand or option: what file it names, a key of `file_named`}
@@ -297,6 +300,11 @@ class Parser(_Options, argparse.ArgumentParser):
             word = words.popleft()
             word = self.dashes if self.dashes and word == "--" else word
             if word == "--":
+                if self.without_programs and words and _is_program(words[0]):
+                    self.error(
+                        "`--` before a program is for multi_borders, which trains with it: here "
+                        "the learners of the package are compared"
+                    )
                 return [*result, *(_OPERAND + word for word in words)]
             today = option_of_today(self.prog, word, words)
             if today is not None:
@@ -430,6 +438,11 @@ def refuse_name(output, what, text=False):
         raise UsageError(
             f"expected a name for {what}, found '{output}': only text is compressed by its name"
         )
+
+
+def _is_program(word):
+    """Return True if a word of the command line is a program, and no name of data."""
+    return word.endswith((".py", ".sh", ".R", ".pl")) or shutil.which(word) is not None
 
 
 def refuse_ending(base, written=(".vec", ".cls")):

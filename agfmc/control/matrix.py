@@ -7,14 +7,17 @@ matrices of Dietterich and Bakiri are its transpose.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..core.errors import ModelError
+from ..core.errors import ControlError, ModelError
 from .tree import LazySequence, MAX_CELLS
 
 _CELLS = 1 << 22  # distances in memory at once
+_ENTRIES = {"-1": -1, "0": 0, "1": 1}
+_NUMBER = re.compile(r"[-+]?[0-9.]+")
 
 
 def rows_to_matrix(rows: Sequence, k: int) -> np.ndarray:
@@ -56,6 +59,38 @@ def format_matrix(rows: Sequence, k: int) -> list[str]:
     Raises `ModelError` for more than `MAX_CELLS` entries.
     """
     return [" ".join(f"{a:2d}" for a in row.tolist()) for row in rows_to_matrix(rows, k)]
+
+
+def parse_matrix(text: str, file: str) -> list[list[int]] | None:
+    """The rows of a coding matrix in text, as `format_matrix` prints them; None for other text.
+
+    The numbers of a row have blanks or commas between them, and `#` begins a comment. Raises
+    `ControlError` with the line for what is not -1, 0 or 1, and for rows of different lengths.
+    """
+    rows: list[list[int]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        if not rows and not all(map(_NUMBER.fullmatch, words)):
+            return None
+        row = [_ENTRIES.get(word.lstrip("+")) for word in words]
+        if None in row:
+            wrong = words[row.index(None)]
+            raise ControlError(
+                f"expected -1, 0 or 1 in a coding matrix, found '{wrong[:20]}'",
+                file=file,
+                line=number,
+            )
+        if rows and len(row) != len(rows[0]):
+            raise ControlError(
+                f"the row has {len(row)} numbers, the first one {len(rows[0])}: expected one for each "
+                "class",
+                file=file,
+                line=number,
+            )
+        rows.append(row)
+    return rows or None
 
 
 def code_rank(rows: Sequence, k: int) -> int:

@@ -1,6 +1,7 @@
 """Front of the decoders: checks once, has the solver of the table prepared, runs it."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ..core.solver_status import SolverStatus
 from .code_kinds import KINDS
 from .methods import DEFAULT, find_method, Method
 from .pair_strategies import PairQueries
+
+_ROUNDING = 1e-6  # of the sum of the probabilities that a program's own decoder gives
 
 
 class CodeDecoder:
@@ -23,7 +26,7 @@ class CodeDecoder:
     Parameters
     ----------
     a : array (m, k), coding matrix, entries -1, 0, +1
-    method : int, str or Method, number, name or alias
+    method : int, str, Method or callable, number, name or alias, or a function of r (n, m) and a
     learned : LearnedDecoder, optional, of the method of that name, its rows in the order of the
         columns of a
 
@@ -87,7 +90,30 @@ def _prepare(method, a, *options):
     code = KINDS[method.codes](a)
     if code is None:
         raise UsageError(f"the decoder {method.name} needs a {method.codes} configuration")
+    if callable(method.solver):
+        return partial(_own_solution, method, code)
     return by_name(f"decode.{method.solver}")(code, *options)
+
+
+def _own_solution(method, a, r):
+    """What the function of a program makes of r (n, m), checked: p (n, k) and how it was found."""
+    p = np.asarray(method.solver(r, a), dtype=np.float64)
+    expected = len(r), a.shape[1]
+    if p.shape != expected:
+        raise DataError(
+            f"the decoder {method.name} gave an array of the shape {p.shape} for {expected[0]} "
+            f"points and {expected[1]} classes: expected {expected}"
+        )
+    if not np.isfinite(p).all():
+        raise DataError(f"the decoder {method.name} gave NaN or infinite numbers")
+    if method.gives == "probabilities" and (
+        p.min(initial=0) < 0 or np.abs(p.sum(axis=1) - 1).max(initial=0) > _ROUNDING
+    ):
+        raise DataError(
+            f"the decoder {method.name} gave negative numbers, or rows whose sum is not 1: its "
+            'attribute gives = "estimates" or "votes" says that they are no probabilities'
+        )
+    return p, SolverStatus(len(r))
 
 
 def _checked_code(a):

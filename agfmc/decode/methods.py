@@ -5,6 +5,7 @@ table, so nothing heavy is imported here.
 """
 
 from collections import namedtuple
+from collections.abc import Callable
 
 from ..core.errors import UsageError
 
@@ -23,7 +24,8 @@ class Method(
     aliases     other names that are understood
     summary     one line for help and manual page
     solver      "module:function" in this package, of what recognises the code (see `codes`) and
-                returns a solver r (n, m) -> (array, `SolverStatus`)
+                returns a solver r (n, m) -> (array, `SolverStatus`); or a program's own function
+                of r (n, m) and the code (m, k) -> array (n, k)
     gives       "probabilities" (non-negative, sum 1), "estimates" (of probabilities, but signs
                 and sums are free), "votes", "values", or "winner": it queries single
                 classifiers, knows the winner's probability alone, and its solver, one of
@@ -232,13 +234,29 @@ def is_learned(name: str) -> bool:
     )
 
 
-def find_method(text: str | int | Method) -> Method:
-    """The `Method` with this number, name or alias (an int, a string or a Method).
+def own_method(function: Callable) -> Method:
+    """The `Method` of a function of decision values r (n, m) and the coding matrix (m, k).
+
+    It returns probabilities (n, k), or what its attribute `gives` says, "estimates" or "votes".
+    """
+    gives = getattr(function, "gives", DEFAULT.gives)
+    if gives not in ("probabilities", "estimates", "votes"):
+        raise UsageError(
+            f"a decoder gives probabilities, estimates or votes, not {gives!r} (its attribute gives)"
+        )
+    name = getattr(function, "__name__", type(function).__name__)
+    return Method(None, f"own:{name}", (), "a function of the program", function, gives)
+
+
+def find_method(text: str | int | Method | Callable) -> Method:
+    """The `Method` with this number, name or alias, a Method itself, or that of a function.
 
     Raises UsageError, which lists what exists.
     """
     if isinstance(text, Method):
         return text
+    if callable(text):
+        return own_method(text)
     word = str(text).strip().lower().replace("_", "-")
     for method in METHODS:
         if word == method.name or word in method.aliases:

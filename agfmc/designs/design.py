@@ -12,7 +12,7 @@ from ..control.tree import MAX_CELLS, Tree
 from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
 from ..core.weights import total_weights, Weights
-from .schemes import find_scheme, read_scheme
+from .schemes import find_scheme, is_scheme, read_scheme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,9 +42,11 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
 
     Parameters
     ----------
-    scheme : str or int
+    scheme : str, int, path-like, Tree, array of shape (m, k), or callable
         Name or number of the scheme, such as "one-vs-one", "orthogonal" or "empirical"; its
-        parameters may follow, as in "empirical linkage=average".
+        parameters may follow, as in "empirical linkage=average". Or an own design: control text
+        with braces, the path of a control file, a coding matrix of -1, 0 and 1 whose columns are
+        the classes in ascending order, or a function of the number of classes that returns one.
     labels : sequence of int
         Labels of the classes.
     names : mapping, default=None
@@ -69,6 +71,14 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
         If the scheme does not exist for this number of classes, needs other input, or has no
         such parameter or value.
     """
+    if not is_scheme(scheme):
+        from .given import given_control  # with NumPy, which print_control of a number needs not
+
+        if options:
+            raise UsageError(f"`{next(iter(options))}`: there is no scheme that could have it")
+        scheme = given_control(scheme, sorted(labels), names)
+        if isinstance(scheme, Tree):
+            return scheme
     if y is None:
         source = labels
     else:

@@ -245,7 +245,8 @@ SCHEMES = (
         9,
         "convert",
         ("to-code",),
-        "a control file, trained or not, as one coding matrix over the same classifiers",
+        "a control file, trained or not, as one coding matrix over the same classifiers; or a "
+        "matrix of -1, 0 and 1 in text as a control file",
         "control.build:to_code",
         ("control",),
     ),
@@ -346,6 +347,11 @@ def find_scheme(text: str) -> Scheme:
         f"there is no scheme '{text}': expected one of "
         + ", ".join(scheme.heading for scheme in SCHEMES)
     )
+
+
+def is_scheme(control) -> bool:
+    """True if a control is the number, or the text, of a scheme, and no design of its own."""
+    return isinstance(control, int) or isinstance(control, str) and "{" not in control
 
 
 def scheme_name(text: str) -> str:

@@ -59,6 +59,13 @@ def calibrated(
     return replace(configuration, tree=tree, calibration=calibration)
 
 
+def _place(decoding):
+    """The place of the decoder of a `Decoding` in the table; those of a program come last."""
+    if decoding.decoder in METHODS:
+        return METHODS.index(decoding.decoder)
+    return len(METHODS)
+
+
 def fit_calibration(
     configuration: Configuration,
     held_out: HeldOut,
@@ -86,7 +93,7 @@ def fit_calibration(
     by_key: dict[str | None, Decoding] = {}
     if decodings is None:
         decodings = answering_decodings(tree)
-    for decoding in sorted(decodings, key=lambda decoding: METHODS.index(decoding.decoder)):
+    for decoding in sorted(decodings, key=_place):
         with suppress(UsageError):  # it is for an ensemble, of which one member is left
             by_key.setdefault(decoding.calibration_key(tree), decoding)
     by_key.pop(None, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -40,9 +41,11 @@ class Classifier:
     ----------
     configuration : Configuration
         The trained configuration.
-    decoding : Decoding or str, default=None
+    decoding : Decoding, str or callable, default=None
         How classes are found, or the name of a decoder; None: the decoder named in the control
-        tree, or else the one that suits it, whose probabilities training calibrates.
+        tree, or else the one that suits it, whose probabilities training calibrates. A function of
+        decision values r (n, m) and the coding matrix (m, k) that returns probabilities (n, k) is a
+        decoder too; where its attribute `gives` is "estimates" or "votes", it returns these.
     values : object, default=None
         What computes the decision values; None: the classifiers of the configuration.
 
@@ -68,7 +71,7 @@ class Classifier:
     def __init__(
         self,
         configuration: Configuration,
-        decoding: Decoding | str | None = None,
+        decoding: Decoding | str | Callable | None = None,
         values: Any = None,
     ):
         if decoding is None or isinstance(decoding, str) and decoding in TREE_DECODERS:

@@ -429,7 +429,10 @@ def requested_decodings(tree: Tree, names: Iterable[str]) -> list[Decoding]:
     """
     decodings = []
     for name in names:
-        way, _, word = name.rpartition(" ")
+        if callable(name):
+            way, word = "", name
+        else:
+            way, _, word = name.rpartition(" ")
         if way:
             decoding = Decoding(word, way)
         else:
@@ -481,7 +484,7 @@ def _named(word, tree):
             f"{what} with a multi-class node is no coding matrix: its decoders are "
             + " and ".join(suited)
         )
-    return Decoding(method.name, tree="flat")
+    return Decoding(word if callable(word) else method.name, tree="flat")
 
 
 def learning_pays(tree: Tree, points: int) -> bool:

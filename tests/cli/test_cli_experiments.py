@@ -39,6 +39,13 @@ def data(folder, monkeypatch):
     return folder
 
 
+@pytest.mark.parametrize(
+    "words", ["nfold one-vs-one train", "compare_control train ovo", "tune_m one-vs-one train"]
+)
+def test_programs_are_refused(run, data, words):
+    run(*words.split(), "--", "./learn.py", status=2).refused("`--` before a program is for")
+
+
 @pytest.fixture
 def ask(run, data):
     return functools.partial(run, status=None)

@@ -631,3 +631,21 @@ def test_a_scheme_with_its_parameters_is_a_control_of_every_command(control, run
     assert parse(tuned).sides() == parse(plan).sides()
     wrong = run("compare_control", "--draws", "3", "line", "random", status=2)
     assert 'as in compare_control DATA "random rows=20' in wrong.line("no option --draws any more")
+
+
+def test_a_matrix_in_text_is_a_control_file(control, folder):
+    answer = control("-P", "-Q", "random rows=6", 5)
+    matrix = answer.err.rpartition("print_control")[0]
+    Path("m.txt").write_text(f"# own\n{matrix}")
+    assert control("-Q", "convert", "m.txt").out == answer.out
+    Path("n").write_text("a\nb\nc d\nd\ne\n")
+    named = control("-Q", "convert", "--names", "n", "--by-name", "m.txt").out
+    assert '{ a b "c d" d e}' in named and "# class" not in named
+    for text, told in (
+        ("-1 1 0\n-1 0\n", "m.txt:2: the row has 2 numbers, the first one 3"),
+        ("-1 1 2\n", "m.txt:1: expected -1, 0 or 1 in a coding matrix, found '2'"),
+        ("-1 0\n", "row 1 of the coding matrix has one side"),
+    ):
+        Path("m.txt").write_text(text)
+        answer = control("-Q", "convert", "m.txt")
+        assert answer.status in (1, 2) and told in answer.err and answer.out == ""

@@ -1,6 +1,8 @@
 """The commands of a page of the site, as they stand there but for the number of parts."""
 
 import re
+import shlex
+import sys
 
 import pytest
 
@@ -22,3 +24,26 @@ def test_from_data_to_a_tuned_model(place, root):
     assert (place / "answer.txt").read_bytes() == place.ok(
         "classify_m", "--header", "tuned.mbm", "test.vec", "other"
     )
+
+
+OWN = "man/site/docs/tutorials/own.md"
+
+
+def test_own_codes_and_decoders_in_python(place, root):
+    (place / "sample_data").symlink_to(root / "sample_data")
+    blocks = re.findall(r"^```python\n(.*?)^```", (root / OWN).read_text(), re.M | re.S)
+    *_, last = "".join(blocks).strip().split("\n")
+    script = place / "own.py"
+    script.write_text("".join(blocks) + f"print({last})\n")
+    loss = float(place.shell(f"{shlex.quote(sys.executable)} own.py"))
+    assert loss < 0.1
+
+
+@pytest.mark.long
+def test_own_codes_and_programs_in_the_shell(place, root):
+    (place / "sample_data").symlink_to(root / "sample_data")
+    blocks = re.findall(r"^```sh\n(.*?)^```", (root / OWN).read_text(), re.M | re.S)
+    page = place.shell("set -e\n" + "".join(blocks)).decode()
+    accuracies = [float(text) for text in re.findall(r"^accuracy +([0-9.]+)", page, re.M)]
+    assert len(accuracies) == 2 and accuracies[0] > 0.95 and accuracies[1] > 0.85
+    assert "id,class,r1,r2,r3,r4\n" in page

@@ -2,13 +2,22 @@
 
 from logging import CRITICAL
 
-from ...control.build import joined, rename, to_code
-from ...control.matrix import format_matrix, smallest_distances
+from ...control.build import from_rows, joined, rename, to_code
+from ...control.matrix import format_matrix, matrix_to_rows, parse_matrix, smallest_distances
+from ...control.parse import MAX_TEXT
 from ...core.errors import DataError, UsageError
 from ...data.confusions import holds_confusions, read_confusions
-from ...data.training import class_limits, class_totals, large_classes, training_labels
+from ...data.training import (
+    class_limits,
+    class_totals,
+    large_classes,
+    training_labels,
+    with_source_in_errors,
+)
 from ...designs.design import LabelledPoints, make_design, matrix_of
 from ...designs.drawn import with_average
+from ...designs.given import checked_matrix
+from ...files.opening import read_bytes
 from ...models.control_files import model_file, read_control
 from ..data_options import load_normalised
 from ..hints import refuse_scheme
@@ -26,7 +35,7 @@ def read_design(request):
         if scheme is None:
             return read_control(source), None
         refuse_scheme(source, "DATA writes one")
-        tree = read_control(source)
+        tree = _control_or_matrix(source)
         if request.path is not None:
             tree.require_names()
             tree = rename(tree, [model_file(row.text, request.path) for row in tree.rows])
@@ -35,6 +44,17 @@ def read_design(request):
         return _of_data(request)
     labels, names = _labels(request)
     return make_design(scheme.name, labels, names, **request.settings)
+
+
+def _control_or_matrix(source):
+    """The tree of a control file, or of a coding matrix in text."""
+    raw = read_bytes(source, most=MAX_TEXT, expected="a control file or a coding matrix")
+    rows = parse_matrix(raw.decode("utf-8", "replace"), source)
+    if rows is None:
+        return read_control(source, raw)
+    labels = range(len(rows[0]))
+    with with_source_in_errors(source):
+        return from_rows(matrix_to_rows(checked_matrix(rows, len(labels))), labels)
 
 
 def _joined(request):

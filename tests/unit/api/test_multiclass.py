@@ -166,8 +166,8 @@ def test_wrong_settings_are_value_errors(settings, message):
         estimator(**settings).fit(*points())
 
 
-def test_a_control_of_another_type_is_a_type_error():
-    with pytest.raises(TypeError, match="control must be"):
+def test_a_control_of_another_type_is_refused():
+    with pytest.raises(ValueError, match="expected the name of a scheme"):
         estimator(1).fit(*points())
 
 
