@@ -25,6 +25,7 @@ _DATA_OPTIONS = (
     "--weight",
     "--class-weight",
     "--group",
+    "--group-places",
     "--min-class",
 )
 _TRYING_OPTIONS = ("--costs", "--state", "--no-state")

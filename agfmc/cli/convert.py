@@ -10,7 +10,7 @@ from ..core.text import first_words
 from ..files.atomic import check_output, replacing_with
 from ..files.kinds import is_answer_table, TEXT_ENDINGS
 from ..files.opening import is_stream
-from .data_options import add_dialect, add_table, HEADER, MISSING, table_parts
+from .data_options import add_dialect, add_group_places, add_table, HEADER, MISSING, table_parts
 from .messages import counted, report, write_bytes
 from .option_types import finite_number, output_base, output_file, whole_number
 from .options import check_files, data_files, Parser, refuse_ending
@@ -370,6 +370,7 @@ def _add_table_options(parser):
         "the column of the groups of the rows, such as a patient or a day: rows of one group are "
         "alike, and no split divides a group",
     )
+    add_group_places(group)
 
 
 def _convert_table(args):

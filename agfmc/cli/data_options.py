@@ -32,7 +32,7 @@ DIALECT = (
     "--ordered",
     "--classes",
 )  # options of `add_dialect`
-TABLES = ("--label", "--id", "--ignore", "--recipe")
+TABLES = ("--label", "--id", "--ignore", "--recipe", "--group-places")
 MISSING = (
     "treatment of missing values: error, replacement by mean, median or value:X, indicator: the "
     "median, and a feature that is 1 if a value is missing (default), or keep: numbers stay "
@@ -162,7 +162,12 @@ def table_parts(args, source, by_options=False):
             roles = ColumnRoles()
     columns = {
         role: getattr(args, option, None)
-        for option, role in {"label": "label", "id": "ids", "ignore": "ignored"}.items()
+        for option, role in {
+            "label": "label",
+            "id": "ids",
+            "ignore": "ignored",
+            "group_places": "group_places",
+        }.items()
     }
     given = {role: value for role, value in columns.items() if value is not None}
     return layout, replace(roles, **given)
@@ -203,12 +208,23 @@ def add_weights(group, classes=True):
 
 
 def add_groups(group):
-    """--group, of the commands that split data."""
+    """--group and --group-places, of the commands that split data."""
     group.add(
         "--group COLUMN|FILE",
         "groups of the samples, such as a patient or a day, whose samples are alike, and which "
         "no split divides: a column of the table, else a file, text with the name of a group in "
         "each line; or none (default: the file base.grp beside binary data)",
+    )
+    add_group_places(group)
+
+
+def add_group_places(group):
+    """--group-places, of the commands that read groups of a table."""
+    group.add(
+        "--group-places SIZE",
+        "groups of samples that are near each other: cells of a grid, of that size, as 10km or 500m, of "
+        "the columns lat and lon, easting and northing, or of pairs as 47.57, 8.91",
+        excludes="--group",
     )
 
 
@@ -327,7 +343,7 @@ def add_points_kind(parser):
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
     add_groups(group)
-    parser.need("--data", "-M", "-A", *WEIGHTS, "--group")
+    parser.need("--data", "-M", "-A", *WEIGHTS, "--group", "--group-places")
     return group
 
 

@@ -23,6 +23,7 @@ from ..tables.ids import RowIds
 from ..tables.hints import columns_that_tell, group_columns
 from ..tables.points import class_numbers, fill_missing, filled_recipe, TableEncoder
 from ..tables.memory import RowTable
+from ..tables.places import place_columns, place_groups
 from ..tables.reading import columns_called, open_table, table_of_heading
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import (
@@ -171,8 +172,13 @@ def read_table(
             roles = survey.roles
             rows = survey.rows
         else:
-            roles = resolve_roles(table, _with_weights(table, form, recipe))
+            form = replace(form, roles=_with_weights(table, form, recipe))
+            roles = resolve_roles(table, form.roles)
             rows = None
+        if form.groups is None and form.roles.group_places is not None:
+            cells = place_groups(table, form.roles.group_places)
+        else:
+            cells = None
         encoder = TableEncoder(table, recipe)
         if form.weights.file is None:
             weight = roles.weight
@@ -202,12 +208,14 @@ def read_table(
                     f"{table.file}: {what} the class of every row {way} (`ignored`) if new "
                     "data will not have it"
                 )
-            if not given and form.groups is None and roles.group is None:
+            if not given and form.groups is None and roles.group is None and cells is None:
                 _warn_of_groups(table, roles, group_columns(recipe, x, y))
         if rows not in (None, len(y)):
             raise DataError("changed while it was read", file=table.file)
         if given:
             encoder.warn_of_cells()
+    if cells is not None:
+        groups = cells
     if w is None:
         weights = weights_of(path, form, len(y), stdin)
     else:
@@ -293,7 +301,17 @@ def _with_weights(table, form, recipe):
                     f"{table.file}: there is no column '{one_line(of_recipe)}', which "
                     f"held {what} in training: {result}"
                 )
-    return _label_of(form.roles, recipe, **columns)
+    roles = _label_of(form.roles, recipe, **columns)
+    size = recipe.roles and recipe.roles.group_places
+    if size is None or form.groups is not None or roles.group or roles.group_places:
+        return roles
+    if place_columns(table.names) is None:
+        warn_user(
+            f"{table.file}: there are no columns of places, which held groups in training: rows are "
+            "split one by one"
+        )
+        return roles
+    return replace(roles, group_places=size)
 
 
 def _in_memory(parts, width):
@@ -381,6 +399,7 @@ def convert_table(
             survey = survey_table(table, form.roles)
             recipe = _with_dialect(survey.recipe, form)
             roles = survey.roles
+        by_places = form.roles.group_places is not None
         encoder = TableEncoder(table, recipe)
         ends = [
             end
@@ -391,7 +410,7 @@ def convert_table(
                     *[form.labels] * 3,
                     roles.ids,
                     roles.weight is not None,
-                    roles.group is not None,
+                    roles.group is not None or by_places,
                 ),
             )
             if written
@@ -439,6 +458,9 @@ def convert_table(
             if part.groups is not None:
                 files[".grp"].write(groups_bytes(part.groups, f"{base}.grp"))
             rows += len(part.x)
+        if by_places:
+            groups = place_groups(table, form.roles.group_places)
+            files[".grp"].write(groups_bytes(groups, f"{base}.grp"))
         vec = VecWriter(files[".vec"], len(recipe.features), recipe.keeps_missing)
         recipe = _with_fills(
             held, (rows, len(recipe.features)), recipe, lambda _, block: vec.write(block)

@@ -13,6 +13,7 @@ from ..files.atomic import temporary_file, writing
 from ..files.csv import csv_line, csv_lines, writing_texts
 from ..files.kinds import answer_format, TEXT_ENDINGS
 from ..tables.points import class_numbers
+from ..tables.places import place_groups
 from ..tables.reading import open_table
 from ..tables.survey import resolve_roles, survey_classes
 from ..tables.text import number_of
@@ -106,7 +107,11 @@ def _rows_of(table, recipe, source):
         if where.group is not None:
             groups += row_groups(table, block, where.group)
     data = Dataset(np.empty((count, 0), np.float32), np.concatenate(y) if needs_y else None)
-    if where.group is not None:
+    if roles.group_places is not None and form.groups is None:
+        groups = place_groups(table, roles.group_places)
+    elif where.group is None:
+        groups = None
+    if groups is not None:
         return with_groups(data, groups)
     return with_groups_of(data, source, form)
 

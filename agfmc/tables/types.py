@@ -10,6 +10,7 @@ from typing import Annotated, Any, TYPE_CHECKING
 from ..core.errors import UsageError
 from ..core.rows import by_name
 from .dates import DateRecipe
+from .places import metres_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,6 +83,7 @@ class ColumnRoles:
     label : column of the classes, None for one named class, label or target
     ids : columns of the ids of rows
     weight, group : columns of the weights and groups of rows, or None
+    group_places : side of the cells of a grid in which places are groups, as 10km, or None
     ignored : columns that are not read
     categorical : columns whose numbers are words
     classes : names of the classes in their order, None for sorted ones
@@ -101,8 +103,13 @@ class ColumnRoles:
     min_words: Annotated[int, range(1, 2**62)] | None = None
     ordered: tuple[Word, ...] = ()
     group: Word | None = None
+    group_places: Word | None = field(default=None, metadata={"optional": True})
 
     def __post_init__(self):
+        if self.group_places is not None:
+            metres_of(self.group_places)
+            if self.group is not None:
+                raise UsageError("`group` and `group_places` exclude each other")
         if self.missing not in (None, *MISSING_POLICIES) and not (
             self.missing.startswith("value:") and self.missing.removeprefix("value:").strip()
         ):

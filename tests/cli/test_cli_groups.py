@@ -148,6 +148,58 @@ def test_groups_of_a_table_may_stand_in_a_file(run):
     assert Path("b.csv").read_bytes() == Path("d.csv").read_bytes()
 
 
+def with_places(days, name="p.csv"):
+    """Write t.csv with places in the place of days: all of a day within a kilometre."""
+    head, *lines = Path("t.csv").read_text().splitlines()
+    rows = []
+    for line in lines:
+        a, b, day, label = line.split(",")
+        number = int(day.removeprefix("day "))
+        rows.append(f"{a},{b},{45.05 + number / 10},{8.01},{label}")
+    Path(name).write_text("\n".join(["a,b,lat,lon,class", *rows]) + "\n")
+
+
+def test_places_are_groups_of_a_grid(run, recorded):
+    with_places("p.csv")
+    words = ["multi_borders", "-n", "-+", "-c 10", "--ignore", "lat,lon", "one-vs-one", "p.csv"]
+    run(*words, "m", "m.mbc", "--group-places", "10km")
+    check(recorded)
+    assert '"groups": 10' in Path("m-00").read_text()
+    run(
+        *("agf_preprocess", "--stratified", "-f", ".3", "p.csv", "c.csv", "d.csv"),
+        *("--group-places", "10km"),
+    )
+    first, second = (
+        {line.split(",")[2] for line in Path(name).read_text().splitlines()[1:]}
+        for name in ("c.csv", "d.csv")
+    )
+    assert first and second and not first & second
+    run("table2agf", "p.csv", "q", "--group-places", "10km")
+    assert len(set(Path("q.grp").read_text().splitlines())) == 15
+    for size, message in (
+        ("10", "--group-places: expected a length, as 10km or 500m, found '10'"),
+        ("10km --group day", "--group"),
+    ):
+        run("nfold", "ovo", "p.csv", "--group-places", *size.split(), status=2).refused(message)
+    run("nfold", "ovo", "t.csv", "--group-places", "5km", status=1).refused(
+        "t.csv: has no columns of places, which --group-places needs"
+    )
+    run("nfold", "ovo", "b", "--group-places", "5km", status=2).refused("is for tables")
+
+
+def test_a_model_finds_the_places_in_other_tables(run, recorded):
+    with_places("p.csv")
+    words = ["multi_borders", "-+", "-c 1", "ovo", "p.csv", "m", "m.mbc", "--ignore", "lat,lon"]
+    run(*words, "--group-places", "10km")
+    run("mbh2mbm", "m.mbc", "m.mbm")
+    words = ["calibrate_m", "--map", "temperature", "m.mbm", "-o", "c.mbm", "--data"]
+    recorded.clear()
+    run(*words, "p.csv")
+    check(recorded)
+    done = run(*words, "t.csv")
+    assert "t.csv: there are no columns of places, which held groups in training" in done.err
+
+
 def test_what_is_wrong_with_groups_is_said(run):
     words = ["multi_borders", "one-vs-one", "b", "m", "m.mbc"]
     lines = Path("g.txt").read_text().splitlines()

@@ -1,0 +1,158 @@
+"""Places: columns of coordinates, cells with two of them, and a grid whose cells are groups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple, TYPE_CHECKING
+
+from ..core.errors import DataError, one_line, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .text import Table
+
+_DEGREE = 111_195.0  # metres, on a sphere with the mean radius of the earth
+_START, _END = r"(?:^|[ ._-]|decimal)", r"(?:$|[ ._-])"
+_NAMES = {  # of the first and the second coordinate
+    True: ("lat(?:itude)?", "(?:lon|lng|long|longitude)"),
+    False: (
+        "(?:easting|utm[ ._-]?[xe]|[xe][ ._-]?utm|x[ ._-]?coord|coord[ ._-]?x)",
+        "(?:northing|utm[ ._-]?[yn]|[yn][ ._-]?utm|y[ ._-]?coord|coord[ ._-]?y)",
+    ),
+}
+_NUMBER = r"([+-]?\d{1,9}[.,]\d{1,15})"
+_PAIR = re.compile(rf"\(?{_NUMBER}(?:\s*[,;]\s*|\s+){_NUMBER}\)?", re.ASCII)
+_LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(k?m)", re.ASCII)
+
+
+class Places(NamedTuple):
+    """Names of two columns of coordinates, the latitude or the easting first."""
+
+    first: str
+    second: str
+    in_degrees: bool
+
+
+@dataclass(frozen=True)
+class PairRecipe:
+    """One of the two numbers in the cells of a column.
+
+    Attributes
+    ----------
+    column : name of the column
+    number : 0 or 1
+    """
+
+    column: Annotated[str, "[^\0\ud800-\udfff]*"]
+    number: Literal[0, 1]
+
+
+def place_columns(names: Sequence[str]) -> Places | None:
+    """The columns of coordinates among those of these names, or None."""
+    for in_degrees, patterns in _NAMES.items():
+        first, second = (
+            next((name for name in names if re.search(_START + pattern + _END, name, re.I)), None)
+            for pattern in patterns
+        )
+        if first is not None and second is not None:
+            return Places(first, second, in_degrees)
+    return None
+
+
+def pair_numbers(words: Iterable[str]) -> np.ndarray:
+    """The two numbers (w, 2) in each word; NaN for others."""
+    import numpy as np
+
+    matches = map(_PAIR.fullmatch, words)
+    return np.array(
+        [
+            [float(text.replace(",", ".")) for text in match.groups()] if match else [np.nan] * 2
+            for match in matches
+        ]
+    ).reshape(-1, 2)
+
+
+def metres_of(size: str) -> float:
+    """The metres of a length such as 10km or 500m; `UsageError` for anything else."""
+    match = _LENGTH.fullmatch(size)
+    if match is None or not float(match[1]):
+        raise UsageError(
+            f"`group_places`: expected a length, as 10km or 500m, found '{one_line(size)}'"
+        )
+    if match[2] == "km":
+        return 1000 * float(match[1])
+    return float(match[1])
+
+
+def grid_cells(first: np.ndarray, second: np.ndarray, metres: float, in_degrees: bool) -> list[str]:
+    """Names (n,) of the cells, of that side, of a grid that places lie in.
+
+    Cells of degrees are those of bands along the parallels, of equal width in each band.
+    """
+    import numpy as np
+
+    if in_degrees:
+        band = np.floor(first * _DEGREE / metres)
+        middle = np.radians((band + 0.5) * metres / _DEGREE)
+        first, second = first * _DEGREE, second * _DEGREE * np.cos(middle)
+    rows = np.floor(first / metres).astype(np.int64).tolist()
+    columns = np.floor(second / metres).astype(np.int64).tolist()
+    return [f"{row} {column}" for row, column in zip(rows, columns)]
+
+
+def place_groups(table: Table, size: str) -> list[str]:
+    """The names of the cells of a grid, groups of the rows of a table.
+
+    Raises `DataError` for a table without columns of places, and for rows without a place.
+    """
+    import numpy as np
+
+    metres = metres_of(size)
+    places = place_columns(table.names)
+    if places is None:
+        positions, kind, in_degrees = [_column_of_pairs(table)], "words", True
+    else:
+        positions, kind = [table.names.index(name) for name in places[:2]], "number"
+        in_degrees = places.in_degrees
+    named = " and ".join(f"'{one_line(table.names[at])}'" for at in positions)
+    where = f"column{'s' * (len(positions) > 1)} {named}"
+    groups: list[str] = []
+    for block in table.blocks(dict.fromkeys(positions, kind)):
+        if places is None:
+            cells = block[positions[0]]
+            numbers = np.vstack([pair_numbers(cells.words), [[np.nan] * 2]])[cells.codes]
+        else:
+            numbers = np.column_stack([block[at] for at in positions])
+        lacking = np.isnan(numbers).any(axis=1)
+        if lacking.any():
+            raise block.error(
+                int(np.argmax(lacking)),
+                f"expected a place in {where} of every row, for `group_places`",
+            )
+        wrong = (np.abs(numbers) > (90, 360)).any(axis=1) & in_degrees
+        if wrong.any():
+            raise block.error(
+                int(np.argmax(wrong)),
+                f"expected degrees, -90 to 90 and -360 to 360, in {where}, for `group_places`",
+            )
+        groups += grid_cells(*numbers.T, metres, in_degrees)
+    return groups
+
+
+def _column_of_pairs(table):
+    """The position of the first column whose cells, as far as one block tells, are pairs."""
+    import numpy as np
+
+    block = next(iter(table.blocks(dict.fromkeys(range(len(table.names)), "words"))))
+    for at in block.columns:
+        words = block[at].words
+        if words and not np.isnan(pair_numbers(words)).any():
+            return at
+    raise DataError(
+        "has no columns of places, which `group_places` needs: expected lat and lon, easting and "
+        "northing, or a column of cells as 47.57, 8.91",
+        file=table.file,
+    )
