@@ -23,7 +23,7 @@ from ..tables.ids import RowIds
 from ..tables.hints import columns_that_tell, group_columns
 from ..tables.points import class_numbers, fill_missing, filled_recipe, TableEncoder
 from ..tables.memory import RowTable
-from ..tables.places import place_columns, place_groups
+from ..tables.places import place_columns
 from ..tables.reading import columns_called, open_table, table_of_heading
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import (
@@ -36,7 +36,7 @@ from ..tables.survey import (
 from ..tables.text import Block, Table
 from ..tables.types import ColumnRoles, plain_word, ROW, TableFormat, TableRecipe
 from .class_names import names_bytes
-from .groups import groups_bytes, with_groups, with_groups_of
+from .groups import groups_bytes, place_groups, with_groups, with_groups_of
 from .libagf import cls_bytes, VecWriter
 from .reading import weights_of
 from .types import Dataset, InputFormat, NO_GROUPS

@@ -13,12 +13,11 @@ from ..files.atomic import temporary_file, writing
 from ..files.csv import csv_line, csv_lines, writing_texts
 from ..files.kinds import answer_format, TEXT_ENDINGS
 from ..tables.points import class_numbers
-from ..tables.places import place_groups
 from ..tables.reading import open_table
 from ..tables.survey import resolve_roles, survey_classes
 from ..tables.text import number_of
 from .from_table import row_groups, with_columns
-from .groups import with_groups, with_groups_of
+from .groups import place_groups, with_groups, with_groups_of
 from .preprocess import divided_rows, drawn_rows, part_names, Recipe
 from .types import Dataset
 from .weights import chosen_rows

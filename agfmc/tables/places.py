@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, TYPE_CHECKING
 
-from ..core.errors import DataError, one_line, UsageError
+from ..core.errors import one_line, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from .text import Table
 
 _DEGREE = 111_195.0  # metres, on a sphere with the mean radius of the earth
 _START, _END = r"(?:^|[ ._-]|decimal)", r"(?:$|[ ._-])"
@@ -101,58 +99,3 @@ def grid_cells(first: np.ndarray, second: np.ndarray, metres: float, in_degrees:
     rows = np.floor(first / metres).astype(np.int64).tolist()
     columns = np.floor(second / metres).astype(np.int64).tolist()
     return [f"{row} {column}" for row, column in zip(rows, columns)]
-
-
-def place_groups(table: Table, size: str) -> list[str]:
-    """The names of the cells of a grid, groups of the rows of a table.
-
-    Raises `DataError` for a table without columns of places, and for rows without a place.
-    """
-    import numpy as np
-
-    metres = metres_of(size)
-    places = place_columns(table.names)
-    if places is None:
-        positions, kind, in_degrees = [_column_of_pairs(table)], "words", True
-    else:
-        positions, kind = [table.names.index(name) for name in places[:2]], "number"
-        in_degrees = places.in_degrees
-    named = " and ".join(f"'{one_line(table.names[at])}'" for at in positions)
-    where = f"column{'s' * (len(positions) > 1)} {named}"
-    groups: list[str] = []
-    for block in table.blocks(dict.fromkeys(positions, kind)):
-        if places is None:
-            cells = block[positions[0]]
-            numbers = np.vstack([pair_numbers(cells.words), [[np.nan] * 2]])[cells.codes]
-        else:
-            numbers = np.column_stack([block[at] for at in positions])
-        lacking = np.isnan(numbers).any(axis=1)
-        if lacking.any():
-            raise block.error(
-                int(np.argmax(lacking)),
-                f"expected a place in {where} of every row, for `group_places`",
-            )
-        wrong = (np.abs(numbers) > (90, 360)).any(axis=1) & in_degrees
-        if wrong.any():
-            raise block.error(
-                int(np.argmax(wrong)),
-                f"expected degrees, -90 to 90 and -360 to 360, in {where}, for `group_places`",
-            )
-        groups += grid_cells(*numbers.T, metres, in_degrees)
-    return groups
-
-
-def _column_of_pairs(table):
-    """The position of the first column whose cells, as far as one block tells, are pairs."""
-    import numpy as np
-
-    block = next(iter(table.blocks(dict.fromkeys(range(len(table.names)), "words"))))
-    for at in block.columns:
-        words = block[at].words
-        if words and not np.isnan(pair_numbers(words)).any():
-            return at
-    raise DataError(
-        "has no columns of places, which `group_places` needs: expected lat and lon, easting and "
-        "northing, or a column of cells as 47.57, 8.91",
-        file=table.file,
-    )

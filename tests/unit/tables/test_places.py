@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError, UsageError
-from agfmc.tables.places import grid_cells, metres_of, pair_numbers, place_columns, place_groups
+from agfmc.data.groups import place_groups
+from agfmc.tables.places import grid_cells, metres_of, pair_numbers, place_columns
 from agfmc.tables.reading import open_table
 
 
