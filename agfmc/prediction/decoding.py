@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -42,8 +42,8 @@ class Decoding(PairQueries):
 
     Parameters
     ----------
-    method : str, int or Method, default="least-squares"
-        Name or number of the decoder of coding matrices.
+    method : str, int, Method or callable, default="least-squares"
+        Name or number of the decoder of coding matrices, or a function that decodes.
     tree : str, default="recursive"
         How trees, nested configurations and ensembles are decoded, one of `TREE_MODES`.
     raw : bool, default=False
@@ -110,7 +110,7 @@ class Decoding(PairQueries):
         If settings exclude each other.
     """
 
-    method: str | int | Method = DEFAULT.name
+    method: str | int | Method | Callable = DEFAULT.name
     tree: str = "recursive"
     raw: bool = False
     reject: float | None = None
@@ -422,21 +422,20 @@ def named_decoding(tree: Tree) -> Decoding | None:
         ) from None
 
 
-def requested_decodings(tree: Tree, names: Iterable[str]) -> list[Decoding]:
+def requested_decodings(tree: Tree, names: Iterable[str | Callable]) -> list[Decoding]:
     """The `Decoding`s of these decoders, or keys of a calibration, which are to be calibrated.
 
     Raises `UsageError` for one that does not suit the tree, or gives no probabilities.
     """
     decodings = []
     for name in names:
-        if callable(name):
-            way, word = "", name
-        else:
+        way = ""
+        if isinstance(name, str):
             way, _, word = name.rpartition(" ")
         if way:
             decoding = Decoding(word, way)
         else:
-            decoding = _suited(word, tree)
+            decoding = _suited(name, tree)
         key = decoding.calibration_key(tree)
         if key is None:
             raise UsageError(

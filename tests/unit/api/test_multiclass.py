@@ -168,7 +168,7 @@ def test_wrong_settings_are_value_errors(settings, message):
 
 def test_a_control_of_another_type_is_refused():
     with pytest.raises(ValueError, match="expected the name of a scheme"):
-        estimator(1).fit(*points())
+        estimator(2.5).fit(*points())
 
 
 def test_options_c_and_gamma():
