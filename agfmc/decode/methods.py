@@ -4,6 +4,7 @@ The argument parser, the help, the manual page and the tests all read this
 table, so nothing heavy is imported here.
 """
 
+import re
 from collections import namedtuple
 from collections.abc import Callable
 
@@ -245,7 +246,8 @@ def own_method(function: Callable) -> Method:
             f"a decoder gives probabilities, estimates or votes, not {gives!r} (its attribute gives)"
         )
     name = getattr(function, "__name__", type(function).__name__)
-    return Method(None, f"own:{name}", (), "a function of the program", function, gives)
+    word = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:40]  # as files of calibrations have
+    return Method(None, f"own:{word}", (), "a function of the program", function, gives)
 
 
 def find_method(text: str | int | Method | Callable) -> Method:

@@ -61,20 +61,22 @@ def test_classes_that_nothing_tells_apart_are_warned_of():
         given_control([[-1, 1, -1], [1, -1, 1]], range(3))
 
 
-def softmax(r, code):
+def Softmax_of_sums(r, code):
     scores = np.exp(r @ code)
     return scores / scores.sum(axis=1, keepdims=True)
 
 
-def test_a_function_decodes_and_is_calibrated(data):
+def test_a_function_decodes_and_is_calibrated(data, tmp_path):
     x, y = data
-    model = agfmc.train(MATRIX, x, y, decoders=[softmax])
-    assert "own:softmax" in model.calibration.decoders
-    own = agfmc.Classifier(model, softmax)
+    model = agfmc.train(MATRIX, x, y, decoders=[Softmax_of_sums])
+    agfmc.save(str(tmp_path / "own.mbm"), model)
+    model = agfmc.load(str(tmp_path / "own.mbm"))
+    assert "own:Softmax_of_sums-of-sums" in model.calibration.decoders
+    own = agfmc.Classifier(model, Softmax_of_sums)
     r = agfmc.Classifier(model, agfmc.Decoding("binary")).classify(x).columns
-    uncalibrated = agfmc.Classifier(model, agfmc.Decoding(softmax, calibrated=False))
+    uncalibrated = agfmc.Classifier(model, agfmc.Decoding(Softmax_of_sums, calibrated=False))
     np.testing.assert_allclose(
-        uncalibrated.probabilities(x), softmax(r, np.array(MATRIX)), rtol=1e-12
+        uncalibrated.probabilities(x), Softmax_of_sums(r, np.array(MATRIX)), rtol=1e-12
     )
     with_map = agfmc.scores(y, own.classify(x).classes, own.probabilities(x))["log_loss"]
     without = agfmc.scores(y, own.classify(x).classes, uncalibrated.probabilities(x))["log_loss"]
@@ -112,8 +114,8 @@ def test_what_a_function_gives_is_checked(data, function, told):
 def test_the_estimator_takes_them(data):
     estimators = pytest.importorskip("agfmc.estimators")
     x, y = data
-    model = estimators.MultiClassFromBinary(MATRIX, decoder=softmax).fit(x, y)
-    assert model.decoder_ is softmax and model.score(x, y) > 0.9
+    model = estimators.MultiClassFromBinary(MATRIX, decoder=Softmax_of_sums).fit(x, y)
+    assert model.decoder_ is Softmax_of_sums and model.score(x, y) > 0.9
     plain = estimators.MultiClassFromBinary("one-vs-one").fit(x, y)
     same = estimators.MultiClassFromBinary(lambda k: MATRIX).fit(x, y)
     np.testing.assert_array_equal(plain.predict_proba(x), same.predict_proba(x))
