@@ -71,7 +71,7 @@ def test_a_function_decodes_and_is_calibrated(data, tmp_path):
     model = agfmc.train(MATRIX, x, y, decoders=[Softmax_of_sums])
     agfmc.save(str(tmp_path / "own.mbm"), model)
     model = agfmc.load(str(tmp_path / "own.mbm"))
-    assert "own:Softmax_of_sums-of-sums" in model.calibration.decoders
+    assert "own:softmax-of-sums" in model.calibration.decoders
     own = agfmc.Classifier(model, Softmax_of_sums)
     r = agfmc.Classifier(model, agfmc.Decoding("binary")).classify(x).columns
     uncalibrated = agfmc.Classifier(model, agfmc.Decoding(Softmax_of_sums, calibrated=False))
