@@ -14,7 +14,8 @@ from ..data.weights import read_weights
 from ..files.opening import is_stream
 from ..score.evaluation import warn_of_no_probabilities
 from ..score.probabilities import probability_of_answers
-from ..tables.survey import column_or_file, column_positions, listed_names, ordered_words
+from ..tables.roles import column_or_file, column_positions, listed_names
+from ..tables.survey import ordered_words
 from ..tables.text import Words
 from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat
 from .columns import AnswerColumns, open_answers

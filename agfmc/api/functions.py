@@ -74,7 +74,7 @@ def read_table(
         With a recipe, whether the classes are read; None: if the table has their column.
     **options
         Roles of the columns (label, weight, ids, ignored, categorical, ordered, such as
-        "size=small<medium<large", min_words, classes, missing), and the
+        "size=small<medium<large", min_words, fold_case, classes, missing), and the
         layout of text (delimiter, decimal, header, quotes, blanks).
 
     Returns

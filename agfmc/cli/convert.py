@@ -352,7 +352,15 @@ def _add_table_options(parser):
         "recipe of the training table: test data get its features, "
         "columns identified by name, and its class numbers",
         needs="base",
-        excludes=("-E", "--ignore", "--categorical", "--min-words", "--ordered", "--classes"),
+        excludes=(
+            "-E",
+            "--ignore",
+            "--categorical",
+            "--min-words",
+            "--ordered",
+            "--fold-case",
+            "--classes",
+        ),
     )
     group.add(
         "-C, --no-labels",

@@ -30,6 +30,7 @@ DIALECT = (
     "--categorical",
     "--min-words",
     "--ordered",
+    "--fold-case",
     "--classes",
 )  # options of `add_dialect`
 TABLES = ("--label", "--id", "--ignore", "--recipe", "--group-places")
@@ -122,6 +123,11 @@ def add_dialect(group):
         "in columns of 30 words or more)",
         whole_number(1),
     )
+    group.add(
+        "--fold-case",
+        "words, and classes, that differ in upper and lower case or in blanks alone are one, the "
+        "most frequent of them",
+    )
     group.add("--classes NAME,...", "all classes in their order (default: sorted)", names)
     return group
 
@@ -155,6 +161,7 @@ def table_parts(args, source, by_options=False):
             missing=missing,
             min_words=args.min_words,
             ordered=args.ordered or (),
+            fold_case=args.fold_case or None,
         )
     else:
         layout, roles = _parts_of_recipe(args.recipe, source)

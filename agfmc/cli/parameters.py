@@ -32,6 +32,7 @@ PARAMETERS = {
     "decoders": ("--decoder", "multi_borders"),
     "delimiter": ("--delimiter", _OF_TABLES),
     "dry_run": ("-0", ""),
+    "fold_case": ("--fold-case", _OF_TABLES),
     "foreign": ("-O", ""),
     "geometric": ("-g", ""),
     "group": ("--group", ""),

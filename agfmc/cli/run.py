@@ -10,7 +10,14 @@ import warnings
 from contextlib import contextmanager
 from logging import ERROR, INFO, WARNING
 
-from ..core.errors import AgfmcError, AgfmcNotice, AgfmcWarning, lacks_memory, system_reason
+from ..core.errors import (
+    AgfmcError,
+    AgfmcNotice,
+    AgfmcWarning,
+    DataErrors,
+    lacks_memory,
+    system_reason,
+)
 from ..core.version import __version__
 from ..files.atomic import remove_temporaries
 from ..files.opening import forget_begun
@@ -192,11 +199,13 @@ def _flushed(status, message=None, cause=None, debug=False):
             import traceback
 
             fields["traceback"] = "".join(traceback.format_exception(cause))
-        write_message(
-            message,
-            status=status,
-            **{name: value for name, value in fields.items() if value is not None},
-        )
+        fields = {name: value for name, value in fields.items() if value is not None}
+        if isinstance(cause, DataErrors):
+            messages = message.split("\n")
+        else:
+            messages = [message]
+        for text in messages:
+            write_message(text, status=status, **fields)
     return status
 
 

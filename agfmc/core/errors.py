@@ -194,6 +194,28 @@ class DataError(AgfmcError):
     """A data file that is not as expected."""
 
 
+class DataErrors(DataError):
+    """Several things that are wrong in one file: its text has a line for each.
+
+    Parameters
+    ----------
+    problems : sequence of str
+        What is wrong, each in one line.
+    file : str or path-like, default=None
+        Name of the file.
+    """
+
+    def __init__(self, problems, *, file=None):
+        super().__init__("\n".join(problems), file=file)
+        self.problems = tuple(problems)
+
+    def __str__(self):
+        return "\n".join(str(DataError(text, file=self.file)) for text in self.problems)
+
+    def __reduce__(self):
+        return partial(type(self), self.problems, file=self.file), ()
+
+
 class ControlError(AgfmcError):
     """A control file that breaks the grammar or the rules of the control language."""
 

@@ -26,13 +26,8 @@ from ..tables.memory import RowTable
 from ..tables.places import place_columns
 from ..tables.reading import columns_called, open_table, table_of_heading
 from ..tables.recipe_file import format_recipe
-from ..tables.survey import (
-    column_or_file,
-    column_positions,
-    resolve_roles,
-    survey_classes,
-    survey_table,
-)
+from ..tables.roles import column_or_file, column_positions, resolve_roles
+from ..tables.survey import survey_classes, survey_table
 from ..tables.text import Block, Table
 from ..tables.types import ColumnRoles, plain_word, ROW, TableFormat, TableRecipe
 from .class_names import names_bytes
@@ -107,7 +102,7 @@ def encoded_rows(
         if label is None:
             y = None
         else:
-            y = class_numbers(table, block, label, classes)
+            y = class_numbers(table, block, label, classes, encoder.recipe.key_of)
         weights = None
         if weight is not None:
             weights, bad = single_precision(block[weight])

@@ -14,8 +14,10 @@ from ..files.csv import csv_line, csv_lines, writing_texts
 from ..files.kinds import answer_format, TEXT_ENDINGS
 from ..tables.points import class_numbers
 from ..tables.reading import open_table
-from ..tables.survey import resolve_roles, survey_classes
+from ..tables.roles import resolve_roles
+from ..tables.survey import survey_classes
 from ..tables.text import number_of
+from ..tables.types import folded_word, plain_word
 from .from_table import row_groups, with_columns
 from .groups import place_groups, with_groups, with_groups_of
 from .preprocess import divided_rows, drawn_rows, part_names, Recipe
@@ -102,7 +104,8 @@ def _rows_of(table, recipe, source):
     ):
         count += block.rows
         if needs_y:
-            y.append(class_numbers(table, block, where.label, classes))
+            key_of = folded_word if roles.fold_case else plain_word
+            y.append(class_numbers(table, block, where.label, classes, key_of))
         if where.group is not None:
             groups += row_groups(table, block, where.group)
     data = Dataset(np.empty((count, 0), np.float32), np.concatenate(y) if needs_y else None)

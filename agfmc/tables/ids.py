@@ -13,7 +13,7 @@ from ..core.errors import one_line
 from ..core.text import name_fault
 from ..core.memory import refuse_beyond
 from .reading import open_table
-from .survey import column_positions
+from .roles import column_positions
 from .text import Block, Table, Words
 from .types import TableFormat, TableRecipe
 

@@ -12,8 +12,8 @@ from ..core.errors import AgfmcNotice, and_more, DataError, one_line
 from ..core.memory import refuse_beyond
 from .dates import expected
 from .reading import columns_called, open_table
-from .survey import listed_names
-from .text import Block, Table, Words
+from .roles import listed_names
+from .text import Block, Table, with_points, Words
 from .types import LARGEST, plain_word, TableFormat, TableRecipe
 
 _SHOWN = 8  # columns in a line
@@ -54,7 +54,7 @@ class TableEncoder:
     def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
         return {
-            at: "number" if one.is_number else "words"
+            at: "number" if one.is_number and one.numbers is None else "words"
             for at, one in zip(self.positions, self.recipe.columns)
         }
 
@@ -80,6 +80,8 @@ class TableEncoder:
             elif one.order is not None:
                 missing = cells.codes < 0
                 self._put_order(block, cells, one, out)
+            elif one.numbers is not None:
+                missing = self._put_numbers(block, cells, one, out)
             elif one.categories is None:
                 missing = np.isnan(cells)
                 large = np.abs(cells) > LARGEST
@@ -98,8 +100,29 @@ class TableEncoder:
                 self._fill(block, missing, one, out)
         return x
 
+    def _put_numbers(self, block, cells: Words, column, out):
+        """Put the numbers of a form; -> True where one is missing (n,)."""
+        width = 1 + len(column.numbers.limits)
+        absent = [np.nan] + [0.0] * (width - 1)
+        values = column.numbers.values(with_points(cells.words, self._table.decimal))
+        values = np.vstack([values, absent])[cells.codes]
+        wrong = np.abs(values[:, 0]) > LARGEST
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            (cell,) = with_points([cells.words[cells.codes[row]]], self._table.decimal)
+            raise block.error(
+                row,
+                f"column '{one_line(column.name)}': expected a number as in training "
+                f"({column.numbers.words}), found '{one_line(cell)}'",
+            )
+        out[:, :width] = values
+        return np.isnan(values[:, 0])
+
     def _put_dates(self, block, cells: Words, column, out):
-        values = column.date.values(cells.words)
+        words = cells.words
+        if column.numbers is not None:
+            words = column.numbers.dates(words)
+        values = column.date.values(words)
         wrong = np.append(np.isnan(values[:, 0]), False)[cells.codes]
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -112,8 +135,9 @@ class TableEncoder:
         out[:, : values.shape[1]] = np.vstack([values, np.zeros(values.shape[1])])[cells.codes]
 
     def _put_order(self, block, cells: Words, column, out):
-        place = {word: at for at, word in enumerate(column.order)}
-        out[:, 0] = np.array([place.get(plain_word(word), -1) for word in cells.words] + [np.nan])[
+        key_of = self.recipe.key_of
+        place = {key_of(word): at for at, word in enumerate(column.order)}
+        out[:, 0] = np.array([place.get(key_of(word), -1) for word in cells.words] + [np.nan])[
             cells.codes
         ]
         if (out[:, 0] < 0).any():
@@ -127,8 +151,12 @@ class TableEncoder:
 
     def _put_categories(self, block, cells: Words, column, out):
         other = column.feature_of.get(column.other, -1)
+        key_of = self.recipe.key_of
+        feature_of = column.feature_of
+        if self.recipe.fold_case:
+            feature_of = {key_of(word): at for word, at in feature_of.items()}
         feature = np.array(
-            [column.feature_of.get(plain_word(word), other) for word in cells.words] + [-1],
+            [feature_of.get(key_of(word), other) for word in cells.words] + [-1],
             dtype=np.int64,
         )[cells.codes]  # -1, the last, for missing values
         rows = np.flatnonzero(feature >= 0)
@@ -201,12 +229,18 @@ class TableEncoder:
             )
 
 
-def class_numbers(table: Table, block: Block, position: int, classes: dict) -> np.ndarray:
-    """Numbers (n,) int32 of the classes {name: number} in the column at that position."""
+def class_numbers(
+    table: Table, block: Block, position: int, classes: dict, key_of=plain_word
+) -> np.ndarray:
+    """Numbers (n,) int32 of the classes {name: number} in the column at that position.
+
+    Names are compared by key_of(name).
+    """
     cells = block[position]
-    y = np.array(
-        [classes.get(plain_word(word), -1) for word in cells.words] + [-1], dtype=np.int32
-    )[cells.codes]
+    number_of = {key_of(name): number for name, number in classes.items()}
+    y = np.array([number_of.get(key_of(word), -1) for word in cells.words] + [-1], dtype=np.int32)[
+        cells.codes
+    ]
     if len(y) and y.min() < 0:
         row = int(np.argmin(y))
         code = cells.codes[row]

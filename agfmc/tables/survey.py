@@ -1,25 +1,33 @@
-"""Columns of a training table surveyed: what each holds, and the recipe that follows."""
+"""Columns of a training table surveyed: what each holds, and the recipe that follows.
+
+The survey goes in four steps: facts of each column are collected, in one pass over the table or
+few; the kind of each column is decided, which gives its part of the recipe; problems of all
+columns are raised together; what was done, and what may be a mistake, is told.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcNotice, DataError, one_line, UsageError
+from ..core.errors import DataError, one_line, UsageError
 from ..core.text import first_words, name_fault
-from .dates import DateSurvey, expected, odd_words
+from .dates import expected, odd_words
+from .facts import ColumnFacts, float_steps
+from .findings import Findings
 from .hints import IDENTIFIER
-from .reading import columns_called
-from .text import no_number, number_of, row_error, Table, with_points, Words
+from .number_forms import Fault, is_named_date, is_serial, NumberForm, WAYS
+from .roles import listed_names, quoted, resolve_roles, Roles
+from .text import number_of, Table
 from .types import (
     ColumnRecipe,
     ColumnRoles,
-    LABEL_NAMES,
+    folded_word,
     LARGEST,
     MOST_LETTERS,
     plain_word,
@@ -29,38 +37,14 @@ from .types import (
 )
 
 _MOST_WORDS = 1000  # of a column that is not `categorical`
-_TRACKED = 1 << 16  # different words of a column that are held in memory at most
 _MOST_CLASSES = 10_000
 _MANY_CLASSES = 100  # that are whole numbers, if they have gaps
 _MANY_WORDS = 30  # of a column: from which on rare ones share a feature
 _RARE = 5  # rows that a word needs there
 _OTHER = "other"  # the category of rare words
 _FEW_ROWS = 20  # in which all values may well be different
-_DISTINCT = 1 << 20  # whole numbers that are compared with each other
-_FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they are fewer,
-_MEASURED = 0.5  # or, where numbers have fractions, fewer than half
-_MARKED = re.compile(  # a number with marks of thousands, a unit, a percent sign, another minus
-    r"\s?[<>~+\u2212-]?\s?(?:\d{1,3}(?:[,.'\s]\d{3})+|\d+)(?:[.,]\d+)?"
-    r"(?:\s?[%\u2030]|\s[^\W\d]\S{0,5})?"
-)
-_WAYS = (
-    "`blanks` names words that mean a missing value, `categorical` takes all cells as "
-    "words, `ignored` leaves the column out"
-)
 _SHORT_YEAR = re.compile(r"\d\d?[-/.]\d\d?[-/.]\d\d(?: .*)?")
 _STEPS = 1024  # of single precision, at least, between the least and the greatest number
-
-
-class Roles(NamedTuple):
-    """Positions, from 0, of the columns of a table by what they are for; None for none."""
-
-    label: int | None
-    ids: tuple[int, ...]
-    weight: int | None
-    features: tuple[int, ...]
-    categorical: frozenset[int]
-    orders: dict[int, tuple[str, ...]]
-    group: int | None
 
 
 class Survey(NamedTuple):
@@ -71,310 +55,44 @@ class Survey(NamedTuple):
     roles: Roles
 
 
-def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Roles:
-    """The `Roles` of the columns of a table; labelled: one of them has to be the label.
-
-    Raises `DataError` for names that no column has, and for columns that have two parts.
-    """
-    if not labelled:
-        label = ()
-    elif roles.label is None:
-        label = (_label_position(table),)
-    else:
-        label = column_positions(table, (roles.label,), "`label`")
-    weight, group = (() if name is None else (name,) for name in (roles.weight, roles.group))
-    parts = {
-        "the label": label,
-        **{
-            part: column_positions(table, names, part)
-            for part, names in (
-                ("`ids`", roles.ids),
-                ("`weight`", weight),
-                ("`group`", group),
-                ("`ignored`", roles.ignored),
-                ("`categorical`", roles.categorical),
-                ("`ordered`", [name for name, _ in roles.orders]),
-            )
-        },
-    }
-    taken: dict[int, str] = {}
-    for part, positions in parts.items():
-        for position in positions:
-            if position in taken:
-                raise DataError(
-                    f"column {_quoted(table.names[position])} cannot be for "
-                    f"{taken[position]} and for {part}",
-                    file=table.file,
-                )
-            taken[position] = part
-    features = tuple(
-        at
-        for at in range(len(table.names))
-        if taken.get(at, "`ordered`") in ("`ordered`", "`categorical`")
-    )
-    weight, group = (next(iter(parts[part]), None) for part in ("`weight`", "`group`"))
-    return Roles(
-        label[0] if label else None,
-        parts["`ids`"],
-        weight,
-        features,
-        frozenset(parts["`categorical`"]),
-        dict(zip(parts["`ordered`"], (words for _, words in roles.orders))),
-        group,
-    )
-
-
-def column_positions(table: Table, names, part: str) -> tuple[int, ...]:
-    """Positions, from 0, of the columns of those names, or numbers from 1; `DataError`."""
-    positions = []
-    called = columns_called(table, names)
-    for name in names:
-        if name in called:
-            positions.append(called[name])
-        elif name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.names):
-            positions.append(int(name) - 1)
-        else:
-            raise DataError(
-                f"{part}: there is no column {_quoted(name)}; the columns are "
-                + listed_names(table.names)
-                + _header_hint(table.names),
-                file=table.file,
-            )
-    return tuple(positions)
-
-
-def column_or_file(table: Table, name: str, part: str) -> str | None:
-    """The column of that name, or None where there is a file in its place; `DataError`."""
-    if name == "-":
-        return None
-    try:
-        return table.names[column_positions(table, (name,), part)[0]]
-    except DataError as error:
-        if os.path.exists(name):
-            return None
-        raise DataError(
-            f"{error.message}; there is no file of that name either", file=table.file
-        ) from None
-
-
-def _header_hint(names):
-    if len(names) == 1:
-        return (
-            ": the first line must have the names alone, without a title or comment, and "
-            "`delimiter` names the character between cells"
-        )
-    if any(number_of(name) is not None for name in names) and names[0] != "1":
-        return ": `header=False` where the first line does not name them"
-    return ""
-
-
-def _label_position(table):
-    found = [at for at, name in enumerate(table.names) if name.lower() in LABEL_NAMES]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        several = (
-            f"columns {listed_names([table.names[at] for at in found])} could hold the classes"
-        )
-    else:
-        several = f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
-    raise DataError(
-        f"{several}: `label` names the one that does; the columns are "
-        + listed_names(table.names)
-        + _header_hint(table.names),
-        file=table.file,
-    )
-
-
-def _quoted(name):
-    return f"'{one_line(name)}'"
-
-
-def listed_names(names) -> str:
-    """The names in quotes, or the first of many, for a message."""
-    return first_words([*map(_quoted, names)])
-
-
-@dataclass
-class _Column:
-    """The results of the survey for one column.
-
-    Attributes
-    ----------
-    words : {word: rows}
-    as_words : read as words, as it is categorical, or as an earlier pass met words in it
-    first_word : first cell that is no number, with its line or row
-    first_missing : line or row of the first missing value
-    """
-
-    name: str
-    categorical: bool
-    as_words: bool
-    numbers: int = 0
-    missing: int = 0
-    words: dict = field(default_factory=dict)
-    endless: bool = False  # so many words, all different, that they are not held any more
-    first_word: tuple[str, int] | None = None
-    first_missing: int | None = None
-    low: float = np.inf
-    high: float = -np.inf
-    whole: bool = True
-    ascending: bool = True  # each number is one more than the one before
-    last: float | None = None
-    values: np.ndarray | None = field(default_factory=lambda: np.empty(0))  # all different
-    merged: bool = False  # single precision makes equal what differs
-    dates: DateSurvey = field(default_factory=DateSurvey)
-
-    def add(self, block, cells):
-        if isinstance(cells, Words):
-            absent = cells.codes < 0
-            self._add_words(block, cells)
-        else:
-            absent = np.isnan(cells)
-            self._add_numbers(cells[~absent])
-        count = int(np.count_nonzero(absent))
-        if count and self.first_missing is None:
-            self.first_missing = block.number(int(np.argmax(absent)))
-        self.missing += count
-
-    def _add_numbers(self, values):
-        if not len(values):
-            return
-        self.numbers += len(values)
-        low = values.min()
-        high = values.max()
-        self.low, self.high = min(self.low, low), max(self.high, high)
-        if not self.merged and _steps(low, high) < 2 * _STEPS:
-            self.merged = len(np.unique(values)) > len(np.unique(values.astype(np.float32)))
-        self.whole = self.whole and bool((values == np.rint(values)).all())
-        if not self.whole:
-            self.values = None
-            return
-        steps = np.diff(values, prepend=values[0] - 1 if self.last is None else self.last)
-        self.ascending &= bool(np.all(steps == 1))
-        self.last = values[-1]
-        if self.values is not None:
-            together = np.union1d(self.values, values)
-            if len(together) == self.numbers <= _DISTINCT:
-                self.values = together
-            else:
-                self.values = None
-
-    def _add_words(self, block, cells):
-        if self.first_word is None:
-            strange = np.array([number_of(word) is None for word in cells.words], dtype=bool)
-            rows = np.flatnonzero(np.append(strange, False)[cells.codes])
-            if len(rows):
-                self.first_word = cells.words[cells.codes[rows[0]]], block.number(int(rows[0]))
-        self.dates.add(cells.words)
-        if self.endless:
-            return
-        counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.words))
-        for word, count in zip(map(plain_word, cells.words), counts.tolist()):
-            if count:
-                self.words[word] = self.words.get(word, 0) + count
-        if len(self.words) > _TRACKED:
-            self.endless = True
-
-    @property
-    def mixed(self):
-        """True if numbers stand beside words, and the column is not declared as words."""
-        return (
-            not self.categorical
-            and self.first_word is not None
-            and bool(self.numbers or any(number_of(word) is not None for word in self.words))
-        )
-
-    @property
-    def rows(self):
-        return sum(self.words.values())
-
-    @property
-    def whole_and_different(self):
-        """True if every row has another whole number, and there are many rows."""
-        return self.whole and self.numbers > _FEW_ROWS and self.values is not None
-
-
-class _Notes(NamedTuple):
-    """Notices on a table, {reason: columns left out} and what was done, and warnings, doubts."""
-
-    left_out: dict
-    done: list
-    doubts: list
-
-
 def survey_table(table: Table, roles: ColumnRoles) -> Survey:
-    """The `Survey` of a training table, in one pass, or two where numbers turn into words.
+    """The `Survey` of a training table.
 
     One notice says which columns are left out, as they are constant, or different in every row, and
-    how words and missing values are taken; warnings say what may be a mistake.  Raises `DataError`
-    for missing values where the roles say so, and for rows without a class.
+    how numbers, words and missing values are taken; warnings say what may be a mistake.  Raises
+    `DataErrors` of all columns that cannot be used, each with a row as an example.
     """
     where = resolve_roles(table, roles)
-    words = {*where.categorical, *where.orders}
-    columns = {at: _Column(table.names[at], at in words, at in words) for at in where.features}
-    label = _Column(table.names[where.label], True, True)
-    rows = _read(table, {where.label: label, **columns})
-    mixed = [at for at, column in columns.items() if column.mixed]
-    again = {at: _Column(columns[at].name, False, True) for at in mixed if columns[at].numbers}
-    if again:  # the numbers of blocks without a word are words too
-        _read(table, again)
-        columns.update(again)
-    for at, column in columns.items():
-        if column.first_word is not None and not column.categorical:
-            _refuse_mistaken(table, column)
-            _refuse_odd_dates(table, column, at)
-    classes, _ = _classes(table, label, roles.classes)
-    _refuse_class_names(table, label, where.label)
+    findings = Findings(table)
+    label = ColumnFacts(table.names[where.label], True, True)
+    columns, rows = _collect_facts(table, where, label, findings)
+    classes, _ = _decide_classes(label, where.label, roles, findings)
     is_default = roles.missing is None
-    notes = _Notes(defaultdict(list), [], [])
-    lower = Counter(map(str.lower, classes))
-    if same := [name for name in classes if lower[name.lower()] > 1]:
-        notes.doubts.append(f"classes {listed_names(same)} differ in case alone")
     if is_default:
         roles = replace(
             roles,
-            missing="indicator" if any(column.missing for column in columns.values()) else "error",
+            missing="indicator" if any(facts.missing for facts in columns.values()) else "error",
         )
-    made = {
-        at: _recipe_of(table, column, roles, notes, where.orders.get(at))
-        for at, column in columns.items()
-    }
-    used = {at: column for at, column in made.items() if column is not None}
-    if notes.left_out:
-        notes.done.insert(
-            0,
-            "left out: "
-            + ", ".join(f"{listed_names(names)} ({why})" for why, names in notes.left_out.items()),
-        )
-    if not used:
-        raise DataError(
-            "; ".join(["no column is left to be a feature", *notes.done]), file=table.file
-        )
-    for column in (columns[at] for at in mixed if at in used):
-        word, number = column.first_word
-        notes.doubts.append(
-            f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in "
-            f"{table.counted} {number}, and all are taken as words (`blanks` names words that "
-            "mean a missing value)"
-        )
-    gaps = [columns[at] for at in used if columns[at].missing]
+    recipes = {}
+    for position, facts in columns.items():
+        recipe = _decide_column(facts, position, roles, where.orders.get(position), findings)
+        if recipe is not None:
+            recipes[position] = recipe
+    gaps = [position for position in recipes if columns[position].missing]
     if gaps and roles.missing == "error":
-        raise row_error(
-            table,
-            min(column.first_missing for column in gaps),
-            (
-                f'{_missing_cells(gaps)}, the first here: `missing="median"`, mean, indicator or '
-                "value:X fills them, `ignored` leaves columns out"
-            ),
+        _refuse_missing(columns, gaps, findings)
+    findings.raise_problems()
+    if not recipes:
+        raise DataError(
+            "; ".join(["no column is left to be a feature", *findings.all_done()]), file=table.file
         )
     if gaps and is_default:
-        notes.done.append(
-            f"{_missing_cells(gaps)} of {rows} rows: an indicator feature for each "
-            "column marks them (`missing`)"
+        missing = _missing_cells([columns[position] for position in gaps])
+        findings.done.append(
+            f"{missing} of {rows} rows: an indicator feature for each column marks them (`missing`)"
         )
     recipe = TableRecipe(
-        tuple(used.values()),
+        tuple(recipes.values()),
         label.name,
         classes,
         tuple(table.names[at] for at in where.ids),
@@ -383,95 +101,163 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         one_line(os.path.basename(table.file)),
         tuple(sorted(table.blanks)),
         None if where.group is None else table.names[where.group],
+        fold_case=roles.fold_case or None,
     )
-    if size_of_names(recipe.columns) > MOST_LETTERS:
-        raise DataError(
-            "the names of the features, of column and word, are too long: expected "
-            "shorter names of columns",
-            file=table.file,
-        )
-    twice, count = Counter(recipe.features).most_common(1)[0]
-    if count > 1:
-        raise DataError(
-            f"two features would be named {_quoted(twice)}: expected columns and words that differ",
-            file=table.file,
-        )
-    if notes.done:  # not before an error
-        table.warn("; ".join(notes.done), AgfmcNotice)
-    for doubt in notes.doubts:
-        table.warn(doubt)
+    _check_names(recipe, table)
+    findings.tell()
     return Survey(recipe, rows, where)
 
 
 def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], dict[int, int]]:
     """(Names of the classes, {class: rows}) of a training table, of which one column is read."""
-    label = resolve_roles(table, roles).label
-    column = _Column(table.names[label], True, True)
-    _read(table, {label: column})
-    names = _classes(table, column, roles.classes)
-    _refuse_class_names(table, column, label)
-    return names
+    position = resolve_roles(table, roles).label
+    label = ColumnFacts(table.names[position], True, True)
+    _read_columns(table, {position: label})
+    findings = Findings(table)
+    names_and_rows = _decide_classes(label, position, roles, findings)
+    findings.raise_problems()
+    return names_and_rows
 
 
-def _read(table, columns):
+# Facts
+
+
+def _read_columns(table, columns):
+    """Give all blocks of the table to the facts of the columns; -> number of rows."""
     rows = 0
-    for block in table.blocks(
-        {at: "words" if column.as_words else "either" for at, column in columns.items()}
-    ):
-        for at, column in columns.items():
-            column.add(block, block[at])
+    requested = {at: "words" if facts.as_words else "either" for at, facts in columns.items()}
+    for block in table.blocks(requested):
+        for at, facts in columns.items():
+            facts.add(block, block[at])
         rows += block.rows
     return rows
 
 
-def _classes(table, label, given):
-    """(names of the classes, {class: rows}) of the column of the label; given: names, or None."""
-    name = _quoted(label.name)
-    seen = label.words
-    if label.missing:
-        several = f" in {label.missing} rows, the first here" * (label.missing > 1)
-        raise row_error(
-            table,
-            label.first_missing,
-            f"column {name} has no class{several}: expected a class in every row of training data",
+def _collect_facts(table, where, label, findings):
+    """({position: facts of a feature}, number of rows).
+
+    Where numbers turn out to stand among words, all of the column is read as words; where all of
+    these are numbers in one form, once more by this form.
+    """
+    declared = {*where.categorical, *where.orders}
+
+    def facts_of(at, as_words, form=None):
+        is_declared = at in declared
+        return ColumnFacts(table.names[at], is_declared, as_words, form, table.decimal)
+
+    columns = {at: facts_of(at, at in declared) for at in where.features}
+    rows = _read_columns(table, {where.label: label, **columns})
+    again = {
+        at: facts_of(at, True) for at, facts in columns.items() if facts.is_mixed and facts.numbers
+    }
+    if again:
+        _read_columns(table, again)
+        columns.update(again)
+    formed = {}
+    for at, facts in columns.items():
+        form = _decide_form(facts, table.decimal)
+        if form is not None:
+            formed[at] = facts_of(at, True, form)
+            _note_form(facts, form, findings)
+    if formed:
+        _read_columns(table, formed)
+        columns.update(formed)
+    return columns, rows
+
+
+def _decide_form(facts, decimal):
+    """The `NumberForm` of a column whose cells are no plain numbers, else None."""
+    if facts.categorical:
+        return None
+    if facts.numbers and not facts.words:
+        is_date = is_named_date(facts.name) and is_serial(facts.low) and is_serial(facts.high)
+        if is_date:
+            return NumberForm(serial=True)
+    if facts.first_strange is not None and facts.dates.recipe() is None:
+        return facts.forms.form(decimal)
+    return None
+
+
+def _note_form(facts, form, findings):
+    name = quoted(facts.name)
+    if form.unit:
+        findings.taken["units left out"].append(f"{name} ({form.unit})")
+    if form.thousands:
+        findings.taken["marks of thousands"].append(f"{name} (1{form.thousands}000 is 1000)")
+    if form.decimal != facts.decimal:
+        findings.taken[f"a decimal mark of its own, {form.decimal}"].append(name)
+    for limit in form.limits:
+        findings.taken["limits are numbers, and a feature tells which these are"].append(
+            f"{name} ({limit} in {facts.forms.rows_of(limit)} rows)"
         )
-    k = len(seen)
+    for word in form.blanks:
+        findings.taken["words that mean a missing value"].append(
+            f"{quoted(word)} in {name} ({facts.forms.rows_of(word)})"
+        )
+    if form.serial:
+        findings.taken["days of a spreadsheet, taken as dates"].append(name)
+
+
+# Classes
+
+
+def _decide_classes(label, position, roles, findings):
+    """(names of the classes, {class: rows}) of the column of the label."""
+    given = roles.classes
+    if given is not None:
+        given = tuple(map(plain_word, given))
+    _join_spellings(label, roles.fold_case, findings, given or ())
+    words = label.words
+    k = len(words)
+    if label.missing:
+        findings.add_problem(
+            position,
+            f"no class, in {label.missing} of {label.missing + label.rows} rows: expected a class "
+            "in every row of training data",
+            label.first_missing,
+        )
     if (
         label.endless
         or k > _MOST_CLASSES
         or k > _FEW_ROWS
         and 2 * k > label.rows
         or given is None
-        and _is_quantity(seen, label.rows)
+        and _is_quantity(words, label.rows)
     ):
-        raise DataError(
-            f"{'more than ' * label.endless}{k} different values in column {name} look "
-            "like a continuous quantity or an identifier, not like classes: `label` "
-            "names another column, and of a quantity (.dat) float_to_class makes "
-            "classes",
-            file=table.file,
+        more = "more than " * label.endless
+        findings.add_fault(
+            position,
+            Fault(
+                lambda cell: True,
+                f"is one of {more}{k} different values, which look like a continuous quantity or "
+                "an identifier, not like classes: `label` names another column, and of a quantity "
+                "(.dat) float_to_class makes classes",
+            ),
         )
+        return (), {}
+    classes = given
     if given is None:
-        classes = tuple(ordered_words(seen))
-    else:
-        classes = tuple(map(plain_word, given))
-    for word in seen:
-        if word not in classes:
-            raise DataError(
-                f"column {name} has the class {_quoted(word)}, which `classes` does "
-                f"not name: {listed_names(classes)}",
-                file=table.file,
-            )
-    for word in classes:
-        if word not in seen:
-            raise DataError(
-                f"no row is of class {_quoted(word)}, which `classes` names: "
-                f"column {name} has {listed_names(sorted(seen))}",
-                file=table.file,
-            )
-    if len(set(classes)) < len(classes):
+        classes = tuple(ordered_words(words))
+    elif len(set(given)) < len(given):
         raise UsageError("`classes` names a class twice")
-    return classes, {at: seen[word] for at, word in enumerate(classes)}
+    for word in words:
+        fault = name_fault(word)
+        if fault:
+            text = f"cannot be the name of a class: {fault}"
+        elif word not in classes:
+            text = f"is a class that `classes` does not name: {listed_names(classes)}"
+        else:
+            continue
+        findings.add_fault(position, Fault(lambda cell: plain_word(cell) == word, text))
+        break
+    absent = [word for word in classes if word not in words]
+    if absent:
+        findings.add_problem(
+            position,
+            f"no row is of class {quoted(absent[0])}, which `classes` names: there are "
+            + listed_names(sorted(words)),
+        )
+    return classes, {number: words.get(word, 0) for number, word in enumerate(classes)}
 
 
 def _is_quantity(words, rows):
@@ -488,170 +274,234 @@ def _is_quantity(words, rows):
     )
 
 
-def _recipe_of(table, column, roles, notes, order):
-    if roles.missing.startswith("value:"):
-        filled = roles.missing.removeprefix("value:")
-    else:
-        filled = None
-    indicator = roles.missing == "indicator" and column.missing > 0
-    shows_missing = indicator or column.missing > 0 and filled is not None  # missing values
-    name = _quoted(column.name)
+def _join_spellings(facts, is_folded, findings, given=()):
+    """Make words that differ in case and blanks alone one, or say that they stay different.
+
+    The word is then the most frequent spelling, or the one that is given.
+    """
+    spellings: dict[str, list[str]] = {}
+    for word in facts.words:
+        spellings.setdefault(folded_word(word), []).append(word)
+    several = [words for words in spellings.values() if len(words) > 1]
+    if is_folded:
+        joined = {}
+        for words in spellings.values():
+            usual = min(words, key=lambda word: (word not in given, -facts.words[word], word))
+            joined[usual] = sum(facts.words[word] for word in words)
+        facts.words = joined
+    elif several and not facts.endless:
+        count = sum(len(words) - 1 for words in several)
+        others = " differs" if count == 1 else "s differ"
+        findings.doubts.append(
+            f"column {quoted(facts.name)}: {count} word{others} from others in case or blanks "
+            f"alone, as {listed_names(sorted(several[0]))} (`fold_case` makes them one)"
+        )
+
+
+# Kinds
+
+
+def _decide_column(facts, position, roles, order, findings):
+    """The `ColumnRecipe` of a feature, None for a column that is left out.
+
+    The first that holds: an order that is given; dates; words; numbers.
+    """
+    indicator = roles.missing == "indicator" and facts.missing > 0
+    date = None
+    if not facts.categorical:
+        date = facts.dates.recipe()
     if order is not None:
-        if filled is not None and plain_word(filled) in order:
-            filled = str(order.index(plain_word(filled)))
-        return ColumnRecipe(
-            column.name,
-            None,
-            None if roles.missing in ("error", "keep") else _number_to_fill(table, column, filled),
-            indicator,
-            order=order,
-        )
-    if column.words and not column.categorical and (date := column.dates.recipe()):
-        notes.done.append(f"column {name} has {date.described}")
-        return ColumnRecipe(
-            column.name,
-            None,
-            None if roles.missing in ("error", "keep") else _number_to_fill(table, column, filled),
-            indicator,
-            date,
-        )
-    if column.words:
-        if not column.categorical and (
-            column.dates.is_ambiguous or all(map(_SHORT_YEAR.fullmatch, column.words))
-        ):
-            notes.doubts.append(
-                f"column {name} looks like dates whose order is not clear: dates "
-                "are read in the form 2024-05-31"
-            )
-        return _recipe_of_words(table, column, roles, filled, (indicator, shows_missing), notes)
-    if not column.numbers:
-        notes.left_out["empty"].append(column.name)
-    elif column.low == column.high and not shows_missing:
-        notes.left_out["constant"].append(column.name)
-    elif (
-        column.whole
-        and column.ascending
-        and column.numbers > _FEW_ROWS
-        or column.name == ROW
-        and column.whole_and_different
+        fill = _fill_of_numbers(facts, position, roles, findings, order)
+        return ColumnRecipe(facts.name, None, fill, indicator, order=order)
+    if date is not None and (facts.words or facts.form is not None and facts.form.serial):
+        findings.done.append(f"column {quoted(facts.name)} has {date.described}")
+        fill = _fill_of_numbers(facts, position, roles, findings)
+        return ColumnRecipe(facts.name, None, fill, indicator, date, numbers=facts.form)
+    if facts.words:
+        fault = None
+        if not facts.categorical and facts.first_strange is not None:
+            fault = _fault_of_dates(facts) or facts.forms.fault()
+        if fault is not None:
+            findings.add_fault(position, fault)
+            return None
+        return _decide_words(facts, position, roles, findings)
+    return _decide_numbers(facts, position, roles, findings)
+
+
+def _fault_of_dates(facts):
+    """The fault of a column most of whose words are dates of one order."""
+    order, odd = odd_words(facts.words)
+    if not odd:
+        return None
+    return Fault(
+        lambda cell: plain_word(cell) in odd,
+        f"is not {expected(order)}, as other cells are: `blanks` names words that mean a missing "
+        f"value, {WAYS}",
+    )
+
+
+def _decide_numbers(facts, position, roles, findings):
+    indicator = roles.missing == "indicator" and facts.missing > 0
+    shows_missing = indicator or facts.missing > 0 and roles.missing.startswith("value:")
+    is_limited = facts.form is not None and facts.form.limits
+    if not facts.numbers:
+        findings.left_out["empty"].append(facts.name)
+        return None
+    if facts.low == facts.high and not shows_missing and not is_limited:
+        findings.left_out["constant"].append(facts.name)
+        return None
+    if (
+        facts.whole
+        and facts.ascending
+        and facts.numbers > _FEW_ROWS
+        or facts.name == ROW
+        and facts.is_whole_and_different
     ):
-        notes.left_out["numbers of the rows"].append(column.name)
-    else:
-        _note_odd_numbers(notes.doubts, name, column)
-        fill = _number_to_fill(table, column, filled)
-        return ColumnRecipe(
-            column.name, None, None if roles.missing in ("error", "keep") else fill, indicator
-        )
-    return None
-
-
-def _recipe_of_words(table, column, roles, filled, missing, notes):
-    """As `_recipe_of`, of a column of words; filled: in place of missing ones, or None."""
-    indicator, shows_missing = missing
-    name = _quoted(column.name)
-    different = len(column.words)
-    if different == 1 and not shows_missing:
-        notes.left_out["constant"].append(column.name)
+        findings.left_out["numbers of the rows"].append(facts.name)
         return None
-    if different > max(_FEW_ROWS, 0.9 * column.rows) and (column.endless or not column.categorical):
-        notes.left_out[
-            "a different value in nearly every row"
-            + ("; `categorical` keeps it, `ids` copies it to answers" * (not column.endless))
-        ].append(column.name)
+    if max(-facts.low, facts.high) > LARGEST:
+        findings.add_fault(
+            position,
+            Fault(
+                lambda cell: abs((facts.form or NumberForm()).values([cell])[0, 0]) > LARGEST,
+                "is more than single precision holds: use a larger unit",
+            ),
+        )
         return None
-    words, other = _with_rare_words(column, roles.min_words)
-    if other is not None and len(words) == 1 and not shows_missing:
-        notes.left_out[f"no word in {roles.min_words or _RARE} rows or more"].append(column.name)
-        return None
-    if column.endless or len(words) > _MOST_WORDS and not column.categorical:
-        raise DataError(
-            f"column {name} has {'more than ' * column.endless}{len(words)} different "
-            "words, of which each would be a feature: `ignored` leaves the column out"
-            + ", `categorical` makes the features"
-            * (not column.endless),
-            file=table.file,
-        )
-    if other is not None:
-        rare = different - len(words) + (_OTHER not in column.words)
-        notes.done.append(
-            f"{rare} of {different} words of column {name}, in fewer than "
-            f"{roles.min_words or _RARE} rows each, share the feature '{_OTHER}' "
-            "(`min_words`)"
-        )
-    elif different >= _MANY_WORDS and not column.categorical:
-        notes.done.append(
-            f"each of the {different} words of column {name} is a feature "
-            "(`ignored` leaves the column out; `group` names it if the rows of a word "
-            "are alike)"
-        )
-    counts, words, fill = words, set(words), None
-    if filled is not None:
-        fill = plain_word(filled)
-        words |= {fill} if shows_missing else set()
-        if fill not in words:
-            fill = None
-    elif roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
-        fill = min(counts, key=lambda word: (-counts[word], word))
-    return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator, other=other)
+    _doubt_numbers(facts, findings)
+    fill = _fill_of_numbers(facts, position, roles, findings)
+    return ColumnRecipe(facts.name, None, fill, indicator, numbers=facts.form)
 
 
-def _with_rare_words(column, least):
-    """({word: rows}, rare ones under one word; that word, or None where there are none)."""
-    if least is None:
-        many = len(column.words) >= _MANY_WORDS and not column.categorical
-        if many:
-            least = _RARE
-        else:
-            least = 1
-    frequent = {word: rows for word, rows in column.words.items() if rows >= least}
-    rare = column.rows - sum(frequent.values())
-    if not rare or column.endless:
-        return column.words, None
-    return {**frequent, _OTHER: frequent.get(_OTHER, 0) + rare}, _OTHER
-
-
-def _note_odd_numbers(doubts, name, column):
-    if column.whole_and_different or column.whole and IDENTIFIER.search(column.name):
-        if column.whole_and_different:
+def _doubt_numbers(facts, findings):
+    name = quoted(facts.name)
+    if facts.is_whole_and_different or facts.whole and IDENTIFIER.search(facts.name):
+        if facts.is_whole_and_different:
             what = "has another whole number in every row"
         else:
             what = "has whole numbers, and is named as identifiers are"
-        doubts.append(
+        findings.doubts.append(
             f"column {name} {what}: if it is an identifier, and not a measurement, "
             "`ignored` or `ids` leaves it out"
         )
-    if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
-        doubts.append(
-            f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
+    if facts.merged and (steps := float_steps(facts.low, facts.high)) < _STEPS:
+        findings.doubts.append(
+            f"column {name} goes from {facts.low:.12g} to {facts.high:.12g}, where "
             f"single precision has {steps + 1:.0f} numbers, and different cells "
-            f"become equal: subtract a constant, as {column.low:.12g}, from it"
+            f"become equal: subtract a constant, as {facts.low:.12g}, from it"
+        )
+    for number, rows in facts.far_sentinels.items():
+        findings.doubts.append(
+            f"column {name} has {number:g} in {rows} rows, far from all other numbers: if this "
+            f'means a missing value, `blanks="{number:g}"` takes it so'
         )
 
 
-def _number_to_fill(table, column, filled):
-    if filled is None:
-        fill = np.nan
-    else:
-        fill = number_of(filled)
+def _fill_of_numbers(facts, position, roles, findings, order=()):
+    """The number in place of a missing one: None without, NaN where it is not known yet."""
+    if roles.missing in ("error", "keep"):
+        return None
+    if not roles.missing.startswith("value:"):
+        return np.nan
+    filled = roles.missing.removeprefix("value:")
+    if plain_word(filled) in order:
+        return float(order.index(plain_word(filled)))
+    fill = number_of(filled)
     if fill is not None and abs(fill) > LARGEST:
         raise UsageError(f'`missing="value:{filled}"` is more than single precision holds')
-    if fill is None and column.missing:
-        raise DataError(
-            f"column {_quoted(column.name)} holds numbers, and "
-            f'`missing="value:{one_line(filled)}"` would fill it with a word: expected a number, '
-            "mean, median or indicator",
-            file=table.file,
+    if fill is None and facts.missing:
+        findings.add_problem(
+            position,
+            f'holds numbers, and `missing="value:{one_line(filled)}"` would fill it with a word: '
+            "expected a number, mean, median or indicator",
+            facts.first_missing,
         )
     return fill
 
 
-def _steps(low, high):
-    """The steps of single precision, as wide as at the larger end, from one number to another."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        step = float(np.spacing(np.float32(max(abs(low), abs(high)))))
-    if step < np.inf:
-        return (high - low) / step
-    return np.inf
+def _decide_words(facts, position, roles, findings):
+    name = quoted(facts.name)
+    is_value = roles.missing.startswith("value:")
+    indicator = roles.missing == "indicator" and facts.missing > 0
+    shows_missing = indicator or facts.missing > 0 and is_value
+    is_declared = facts.categorical
+    if not is_declared and (
+        facts.dates.is_ambiguous or all(map(_SHORT_YEAR.fullmatch, facts.words))
+    ):
+        findings.doubts.append(
+            f"column {name} looks like dates whose order is not clear: dates "
+            "are read in the form 2024-05-31"
+        )
+    _join_spellings(facts, roles.fold_case, findings)
+    different = len(facts.words)
+    more = "more than " * facts.endless
+    if different == 1 and not shows_missing:
+        findings.left_out["constant"].append(facts.name)
+        return None
+    if different > max(_FEW_ROWS, 0.9 * facts.rows) and (facts.endless or not is_declared):
+        reason = "a different value in nearly every row"
+        if not facts.endless:
+            reason += "; `categorical` keeps it, `ids` copies it to answers"
+        findings.left_out[reason].append(facts.name)
+        return None
+    counts, other = _with_rare_words(facts, roles.min_words)
+    if other is not None and len(counts) == 1 and not shows_missing:
+        findings.left_out[f"no word in {roles.min_words or _RARE} rows or more"].append(facts.name)
+        return None
+    if facts.endless or len(counts) > _MOST_WORDS and not is_declared:
+        text = f"is one of {more}{len(counts)} different words, of which each would be a feature: "
+        if not facts.endless:
+            text += "`categorical` makes the features, "
+        findings.add_fault(
+            position, Fault(lambda cell: True, f"{text}`ignored` leaves the column out")
+        )
+        return None
+    if other is not None:
+        rare = different - len(counts) + (_OTHER not in facts.words)
+        findings.done.append(
+            f"{rare} of {different} words of column {name}, in fewer than "
+            f"{roles.min_words or _RARE} rows each, share the feature '{_OTHER}' "
+            "(`min_words`)"
+        )
+    elif different >= _MANY_WORDS and not is_declared:
+        findings.done.append(
+            f"each of the {different} words of column {name} is a feature "
+            "(`ignored` leaves the column out; `group` names it if the rows of a word "
+            "are alike)"
+        )
+    if facts.is_mixed:
+        word, row = facts.first_strange
+        findings.doubts.append(
+            f"column {name} has words beside numbers, first {quoted(word)} in "
+            f"{findings.place(row)}, and all are taken as words (`blanks` names words that mean a "
+            "missing value)"
+        )
+    categories = set(counts)
+    fill = None
+    if is_value:
+        fill = plain_word(roles.missing.removeprefix("value:"))
+        if shows_missing:
+            categories.add(fill)
+        if fill not in categories:
+            fill = None
+    elif roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
+        fill = min(counts, key=lambda word: (-counts[word], word))
+    return ColumnRecipe(facts.name, tuple(ordered_words(categories)), fill, indicator, other=other)
+
+
+def _with_rare_words(facts, least):
+    """({word: rows}, rare ones under one word; that word, or None where there are none)."""
+    if least is None:
+        many = len(facts.words) >= _MANY_WORDS and not facts.categorical
+        if many:
+            least = _RARE
+        else:
+            least = 1
+    frequent = {word: rows for word, rows in facts.words.items() if rows >= least}
+    rare = facts.rows - sum(frequent.values())
+    if not rare or facts.endless:
+        return facts.words, None
+    return {**frequent, _OTHER: frequent.get(_OTHER, 0) + rare}, _OTHER
 
 
 def ordered_words(words) -> list[str]:
@@ -662,76 +512,37 @@ def ordered_words(words) -> list[str]:
     return sorted(words, key=lambda word: (values[word], word))
 
 
-def _refuse_mistaken(table, column):
-    values = {word: number_of(word) for word in column.words}
-    strange = {word: column.words[word] for word, value in values.items() if value is None}
-    if any(value % 1 for value in values.values() if value):
-        share = _MEASURED
-    else:
-        share = _FEW_WORDS
-    few = sum(strange.values()) < share * column.rows
-    commas = {
-        word: rows
-        for word, rows in strange.items()
-        if number_of(word.replace(",", ".", 1)) is not None
-    }
-    marked = sum(rows for word, rows in strange.items() if _MARKED.fullmatch(word))
-    word, number = column.first_word
-    (word,) = with_points([word], table.decimal)  # as it stands there
-    if few:
-        elsewhere = ", as in most rows,"
-    else:
-        elsewhere = ""
-    text = no_number(one_line(column.name), one_line(word), elsewhere)
-    if (
-        few
-        and len(values) - len(strange) > _FEW_ROWS
-        or len(commas) == len(strange)
-        or 2 * sum(commas.values()) > column.rows
-    ):
-        raise row_error(table, number, f"{text} ({_WAYS})")
-    if 2 * marked > column.rows and len(strange) > _FEW_ROWS:
-        raise row_error(
-            table, number, f"{text}: remove units, percent signs and marks of thousands ({_WAYS})"
+# Missing values and names
+
+
+def _refuse_missing(columns, gaps, findings):
+    for position in gaps:
+        facts = columns[position]
+        several = f", one of {facts.missing}" * (facts.missing > 1)
+        findings.add_problem(
+            position,
+            f'a missing value{several}: `missing="median"`, mean, indicator or value:X fills them, '
+            "`ignored` leaves the column out",
+            facts.first_missing,
         )
 
 
-def _refuse_odd_dates(table, column, position):
-    order, odd = odd_words(column.words)
-    _refuse_words(
-        table,
-        position,
-        odd,
-        lambda word: (
-            f"expected {expected(order)}, in column {_quoted(column.name)}, "
-            f"as in other rows, found {_quoted(word)} ({_WAYS})"
-        ),
-    )
-
-
-def _refuse_class_names(table, column, position):
-    _refuse_words(
-        table,
-        position,
-        {word for word in column.words if name_fault(word)},
-        lambda word: (
-            f"column {_quoted(column.name)} has the class {_quoted(word)}, "
-            f"which cannot be a name: {name_fault(plain_word(word))}"
-        ),
-    )
-
-
-def _refuse_words(table, position, words, message_of):
-    """`DataError` with message_of(cell) for the first row that has one of the `words`."""
-    for block in table.blocks({position: "words"}) if words else ():
-        cells = block[position]
-        is_wrong = np.array([word in words for word in map(plain_word, cells.words)] + [False])
-        if is_wrong[cells.codes].any():
-            row = int(np.argmax(is_wrong[cells.codes]))
-            raise block.error(row, message_of(cells.words[cells.codes[row]]))
-
-
 def _missing_cells(columns):
-    count = sum(column.missing for column in columns)
-    shown = first_words([f"{_quoted(column.name)} ({column.missing})" for column in columns])
+    count = sum(facts.missing for facts in columns)
+    shown = first_words([f"{quoted(facts.name)} ({facts.missing})" for facts in columns])
     return f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(columns) > 1)} {shown}"
+
+
+def _check_names(recipe, table):
+    if size_of_names(recipe.columns) > MOST_LETTERS:
+        raise DataError(
+            "the names of the features, of column and word, are too long: expected "
+            "shorter names of columns",
+            file=table.file,
+        )
+    twice, count = Counter(recipe.features).most_common(1)[0]
+    if count > 1:
+        raise DataError(
+            f"two features would be named {quoted(twice)}: expected columns and words that differ",
+            file=table.file,
+        )

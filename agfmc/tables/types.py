@@ -11,6 +11,7 @@ from ..core.errors import UsageError
 from ..core.rows import by_name
 from .dates import DateRecipe
 from .places import metres_of
+from .number_forms import NumberForm
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,6 +92,7 @@ class ColumnRoles:
         cells of each column are missing, else error
     min_words : words in fewer rows share a feature; None: 5 in columns of 30 words or more
     ordered : columns of words that become numbers, as "size=small<medium<large"
+    fold_case : words, and classes, that differ in case or blanks alone are one
     """
 
     label: Word | None = None
@@ -104,6 +106,7 @@ class ColumnRoles:
     ordered: tuple[Word, ...] = ()
     group: Word | None = None
     group_places: Word | None = field(default=None, metadata={"optional": True})
+    fold_case: bool | None = field(default=None, metadata={"optional": True})
 
     def __post_init__(self):
         if self.group_places is not None:
@@ -148,6 +151,7 @@ class ColumnRecipe:
     date : features of a column of dates, whose fill is a number of days, or None
     other : the category of all words that are not among the categories, or None
     order : words of which each is the number of those before it, or None
+    numbers : form of numbers that are not plain, whose cells are read as words, or None
     """
 
     name: Word
@@ -157,6 +161,7 @@ class ColumnRecipe:
     date: DateRecipe | None = field(default=None, metadata={"optional": True})
     other: Word | None = field(default=None, metadata={"optional": True})
     order: tuple[Word, ...] | None = field(default=None, metadata={"optional": True})
+    numbers: NumberForm | None = field(default=None, metadata={"optional": True})
 
     @property
     def is_number(self) -> bool:
@@ -173,6 +178,8 @@ class ColumnRecipe:
         """The names of its features."""
         if self.date is not None:
             names = self.date.features(self.name)
+        elif self.numbers is not None:
+            names = self.numbers.features(self.name)
         elif self.categories is None:
             names = (self.name,)
         else:
@@ -198,6 +205,7 @@ class TableRecipe:
     source : name of the training table
     blanks : cells that were missing values in training
     layout, roles : what was said of the training table, or None where that was nothing
+    fold_case : words that differ in case or blanks alone are one, or None
     """
 
     columns: tuple[ColumnRecipe, ...]
@@ -211,6 +219,13 @@ class TableRecipe:
     group: Word | None = field(default=None, metadata={"optional": True})
     layout: TableFormat | None = field(default=None, metadata={"optional": True})
     roles: ColumnRoles | None = field(default=None, metadata={"optional": True})
+    fold_case: bool | None = field(default=None, metadata={"optional": True})
+
+    def key_of(self, cell: str) -> str:
+        """What tells a cell from others of a column of words or classes."""
+        if self.fold_case:
+            return folded_word(cell)
+        return plain_word(cell)
 
     def apply(self, rows: Any) -> np.ndarray:
         """Make points of rows, whose classes are not read.
@@ -265,3 +280,8 @@ def plain_word(cell: str) -> str:
     if point and not rest.strip("0") and whole.lstrip("+-").isdecimal() and whole.isascii():
         return whole
     return cell
+
+
+def folded_word(cell: str) -> str:
+    """A cell as `plain_word`, in lower case, with one blank where there are some."""
+    return " ".join(plain_word(cell).casefold().split())

@@ -8,7 +8,10 @@ import pytest
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.tables.reading import Block, open_table, Table
 from agfmc.tables import survey as column_survey
-from agfmc.tables.survey import column_positions, resolve_roles, survey_classes, survey_table
+from agfmc.tables import facts as column_facts
+from agfmc.tables.roles import column_positions, resolve_roles
+from agfmc.tables.survey import survey_classes, survey_table
+from agfmc.tables.number_forms import NumberForm
 from agfmc.tables.types import ColumnRecipe, ColumnRoles
 from own_warnings import own_warnings, texts_of
 
@@ -143,7 +146,7 @@ def test_words_beside_numbers(block):
     cells[10:14] = range(100, 104)
     text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
     assert refused(DataError, survey, text, block).startswith(
-        "11: expected a number in column 'x', as in most rows, found 'much0' (`blanks` names"
+        "column 'x', line 11: \"much0\" is no number, as other cells are: `blanks` names"
     )
     assert column(cells, block=block, categorical=("x",))[0] is not None
 
@@ -198,14 +201,14 @@ def test_many_words(monkeypatch):
     assert column(cells)[1] == column(cells, categorical=("x",))[1] == []
     cells = [f"w{row % 9}" for row in range(MANY)]
     assert refused(DataError, column, cells) == (
-        "column 'x' has 9 different words, of which each would be a feature: `ignored` leaves the "
-        "column out, `categorical` makes the features"
+        "column 'x', line 2: \"w0\" is one of 9 different words, of which each would be a feature: "
+        "`categorical` makes the features, `ignored` leaves the column out"
     )
     assert len(column(cells, categorical=("x",))[0].categories) == 9
-    monkeypatch.setattr(column_survey, "_TRACKED", 7)
+    monkeypatch.setattr(column_facts, "_TRACKED", 7)
     assert refused(DataError, column, cells, categorical=("x",)).startswith(
-        "column 'x' has more than 9 different words, of which each would be a feature: `ignored` "
-        "leaves the column out"
+        "column 'x', line 2: \"w0\" is one of more than 9 different words, of which each would be a "
+        "feature: `ignored` leaves the column out"
     )
     cells = [f"s{row}" for row in range(MANY)]
     assert column(cells, categorical=("x",)) == (
@@ -311,7 +314,7 @@ def test_fills_with_missing_values(missing, numbers, colours):
     assert found == colours
     if numbers is None:
         assert refused(DataError, column, HOLES, missing=missing) == (
-            "column 'x' holds numbers, and `missing=\"value: blue\"` would fill it with a word: "
+            "column 'x', line 3: holds numbers, and `missing=\"value: blue\"` would fill it with a word: "
             "expected a number, mean, median or indicator"
         )
     else:
@@ -347,13 +350,13 @@ def test_missing_values_that_nobody_expects():
     text = "x,y,z,class\n1,u,5,a\n2,,6,b\n,,7,a\n5,v,8,b\n"
     for block in (1, 1000):
         assert refused(DataError, survey, text, block, missing="error") == (
-            "3: 3 missing values in columns 'x' (1), 'y' (2), the first here: "
-            '`missing="median"`, '
-            "mean, indicator or value:X fills them, `ignored` leaves columns out"
+            "column 'x', line 4: a missing value: "
+            '`missing="median"`, mean, indicator or value:X fills them, '
+            "`ignored` leaves the column out\n"
+            "standard input: column 'y', line 3: a missing value, one of 2: "
+            '`missing="median"`, mean, indicator or value:X fills them, '
+            "`ignored` leaves the column out"
         )
-    assert refused(DataError, survey, text, ignored=("y",), missing="error").startswith(
-        "4: 1 missing value in column 'x' (1), the first here"
-    )
     assert survey(text, ignored=("x", "y"))[0].recipe.features == ("z",)
     found, told = survey(text)
     assert found.recipe.missing == "indicator" and found.recipe.features == (
@@ -394,11 +397,8 @@ def test_places_in_tables_without_lines():
             return survey_table(Rows(table), ColumnRoles(**roles, missing="error"))
 
     text = "x,y,class\n1,u,a\n,,b\n3,v,a\n"
-    assert (
-        "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: `missing="
-        in refused(DataError, of_rows, text)
-    )
-    assert "row 2: column 'x' has no class:" in refused(
+    assert "column 'x', row 2: a missing value: `missing=" in refused(DataError, of_rows, text)
+    assert "column 'x', row 2: no class, in 1 of 3 rows:" in refused(
         DataError, of_rows, text, label="x", ignored=("y",)
     )
     with pytest.warns(AgfmcWarning, match="first 'u' in row 3, and all are taken as words"):
@@ -431,22 +431,26 @@ def test_classes(cells, given, names, counts):
 @pytest.mark.parametrize(
     "cells, given, words",
     [
-        ("a", ("a", "b"), "no row is of class 'b', which `classes` names: column 'class' has 'a'"),
+        (
+            "a",
+            ("a", "b"),
+            "column 'class': no row is of class 'b', which `classes` names: there are 'a'",
+        ),
         (
             "a b c",
             ("a", "b"),
-            "column 'class' has the class 'c', which `classes` does not name: 'a', 'b'",
+            "column 'class', line 4: \"c\" is a class that `classes` does not name: 'a', 'b'",
         ),
         (
             "a ? NA b",
             None,
-            "3: column 'class' has no class in 2 rows, the first here: expected a "
-            "class in every row of training data",
+            "column 'class', line 3: no class, in 2 of 4 rows: expected a class in every row of "
+            "training data",
         ),
         (
             " ".join(map(str, range(21))),
             None,
-            "21 different values in column 'class' look like a "
+            "column 'class', line 2: \"0\" is one of 21 different values, which look like a "
             "continuous quantity or an identifier, not like classes: `label` names another column, and "
             "of a quantity (.dat) float_to_class makes classes",
         ),
@@ -471,7 +475,7 @@ def test_classes_that_cannot_be(cells, given, words):
 def test_quantities_are_no_classes(cells, classes):
     text = "class,x\n" + "".join(f"{cell},{row % 3}\n" for row, cell in enumerate(cells))
     if classes is None:
-        assert "different values in column 'class' look like a continuous quantity" in refused(
+        assert "different values, which look like a continuous quantity" in refused(
             DataError, survey, text
         )
     else:
@@ -507,34 +511,35 @@ def test_the_whole_recipe():
     [
         (
             [f"{row / 10}" if row % 3 else "n.d." for row in range(60)],
-            "2: expected a number in column 'x', as in most rows, found 'n.d.' (",
+            'line 2: "n.d." is no number, as other cells are: `blanks`',
         ),
         (
-            [f'"{row},{row:03}.5"' for row in range(1, 60)],
-            "2: expected a number in column 'x', found '1,001.5': remove units, percent signs and marks ",
+            [f"{row / 10} m" if row % 3 else f"{row} cm" for row in range(60)],
+            'line 2: "0 cm" is in another unit than "0.1 m" (1 m is 100 cm): write all',
         ),
         (
-            [f"{row / 10} mm" for row in range(60)],
-            "2: expected a number in column 'x', found '0.0 mm'",
+            [f"{row}%" if row else "0.01" for row in range(60)],
+            'line 2: "0.01" is in another unit than "1%" (100 % are 1): write all',
         ),
         (
-            [f"{row}%" for row in range(60)],
-            "2: expected a number in column 'x', found '0%': remove",
+            ['"1,5"', "2.5", '"3,5"'] * 9,
+            'line 3: "2.5" has other marks in its digits than "1,5": write all',
         ),
         (
             ["2024-05-{row}" if row == 9 else f"2024-05-{row:02}" for row in range(1, 32)],
-            "10: expected a date, year first, in column 'x', as in other rows, found '2024-05-{row}' (",
+            'line 10: "2024-05-{row}" is not a date, year first, as other cells are: ',
         ),
         (
             [f"{row:02}.05.2024" if row % 2 else f"2024-05-{row:02}" for row in range(1, 32)],
-            "3: expected a date, day first, in column 'x', as in other rows, found '2024-05-02' (",
+            'line 3: "2024-05-02" is not a date, day first, as other cells are: ',
         ),
+        (["1e39", *range(30)], 'line 2: "1e39" is more than single precision holds: use a larger'),
     ],
 )
 def test_cells_that_are_nearly_numbers_or_dates(cells, message):
     text = "x,y,class\n" + "".join(f"{cell},1.{row},{row % 2}\n" for row, cell in enumerate(cells))
     for block in (60, 1 << 20):
-        assert refused(DataError, survey, text, block).startswith(message)
+        assert refused(DataError, survey, text, block).startswith(f"column 'x', {message}")
     assert survey(text, categorical=("x",))[0] is not None
 
 
@@ -545,25 +550,26 @@ def test_notes_on_dates_without_order_and_on_classes():
             "dates are read in the form 2024-05-31"
         ]
     rows = "".join(f"{row % 7},{('oak', 'Oak', 'fir')[row % 3]}\n" for row in range(21))
-    assert survey("x,class\n" + rows)[1] == ["classes 'Oak', 'oak' differ in case alone"]
+    assert survey("x,class\n" + rows)[1] == [
+        "column 'class': 1 word differs from others in case or blanks alone, as 'Oak', 'oak' "
+        "(`fold_case` makes them one)"
+    ]
 
 
 def test_decimal_commas_are_no_words():
     text = "x|y|class\n" + "".join(f"{n % 5},5|{n % 7}|{'ab'[n % 2]}\n" for n in range(MANY))
-    assert refused(DataError, survey, text).startswith(
-        "2: expected a number in column 'x', found '0,5': a decimal has a point, 0.5"
-    )
+    found, told = survey(text)
+    assert found.recipe.columns[0] == ColumnRecipe("x", numbers=NumberForm(decimal=","))
+    assert told == ["a decimal mark of its own, ,: 'x'"]
     found, _ = survey(text, categorical=("x",))
     assert found.recipe.columns[0].categories[:2] == ("0,5", "1,5")
-    # most cells are no numbers, and nothing says that they are
-    for some, cell in (
-        (text.replace("2,5|", "2.5|"), "0,5': a decimal has a point, 0.5"),
-        (text.replace("0,5|", "none|"), "none'"),
+    assert survey(text.replace("0,5|", "none|"))[0].recipe.columns[0].numbers.blanks == ("none",)
+    message = 'column \'x\', line 4: "2.5" has other marks in its digits than "0,5": write all'
+    for some in (
+        text.replace("2,5|", "2.5|"),
+        text.replace("2,5|", "2.5|").replace("|", ";"),  # where commas are taken
     ):
-        assert f"number in column 'x', found '{cell} (" in refused(DataError, survey, some)
-    assert "as in most rows, found '2.5' (" in refused(  # where commas are taken
-        DataError, survey, text.replace("2,5|", "2.5|").replace("|", ";")
-    )
+        assert refused(DataError, survey, some).startswith(message)
 
 
 def test_a_first_column_without_a_name_is_no_feature():

@@ -1,0 +1,182 @@
+"""Facts of the columns of a table, collected block by block."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .dates import DateSurvey
+from .number_forms import FormSurvey, NumberForm
+from .text import number_of, with_points, Words
+from .types import plain_word
+
+_TRACKED = 1 << 16  # different words of a column that are held in memory at most
+_FEW_ROWS = 20  # in which all values may well be different
+_DISTINCT = 1 << 20  # whole numbers that are compared with each other
+_SENTINELS = (-9999.0, -999.0, -99.0, 99.0, 999.0, 9999.0)  # that mean a missing value
+_LEAST_STEPS = 2048  # of single precision: in fewer, different numbers may become equal
+
+
+@dataclass
+class ColumnFacts:
+    """What is seen of one column.
+
+    Attributes
+    ----------
+    categorical : declared as words
+    as_words : read as words, as it is categorical, or as an earlier pass met words in it
+    form : the form of its numbers, by which words are read, or None
+    decimal : mark of the numbers of the table
+    numbers, missing : rows
+    words : {word: rows}
+    endless : so many words, all different, that they are not held any more
+    first_missing : line or row of the first missing value
+    first_strange : first word that is no plain number, with its line or row
+    low, high, whole : of the numbers
+    ascending : each number is one more than the one before
+    values : whole numbers that are all different, else None
+    merged : single precision makes equal what differs
+    sentinels : {number such as -999: rows}
+    others : the least and greatest of the other numbers
+    """
+
+    name: str
+    categorical: bool
+    as_words: bool
+    form: NumberForm | None = None
+    decimal: str = "."
+    numbers: int = 0
+    missing: int = 0
+    words: dict = field(default_factory=dict)
+    endless: bool = False
+    first_missing: int | None = None
+    first_strange: tuple[str, int] | None = None
+    low: float = np.inf
+    high: float = -np.inf
+    whole: bool = True
+    ascending: bool = True
+    last: float | None = None
+    values: np.ndarray | None = field(default_factory=lambda: np.empty(0))
+    merged: bool = False
+    sentinels: Counter = field(default_factory=Counter)
+    others: tuple[float, float] = (np.inf, -np.inf)
+    dates: DateSurvey = field(default_factory=DateSurvey)
+    forms: FormSurvey = field(default_factory=FormSurvey)
+
+    def add(self, block, cells):
+        """Take the cells of the column in one more block."""
+        if isinstance(cells, Words) and self.form is not None:
+            cells = self._formed_numbers(cells)
+        if isinstance(cells, Words):
+            absent = cells.codes < 0
+            self._add_words(block, cells)
+        else:
+            absent = np.isnan(cells)
+            self._add_numbers(cells[~absent])
+        count = int(np.count_nonzero(absent))
+        if count and self.first_missing is None:
+            self.first_missing = block.number(int(np.argmax(absent)))
+        self.missing += count
+
+    def _formed_numbers(self, cells):
+        texts = with_points(cells.words, self.decimal)
+        if self.form.serial:
+            self.dates.add(self.form.dates(texts))
+        values = self.form.values(texts)[:, 0]
+        return np.append(values, np.nan)[cells.codes]
+
+    def _add_numbers(self, values):
+        if not len(values):
+            return
+        self.numbers += len(values)
+        low = values.min()
+        high = values.max()
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self._count_sentinels(values, low, high)
+        if not self.merged and float_steps(low, high) < _LEAST_STEPS:
+            self.merged = len(np.unique(values)) > len(np.unique(values.astype(np.float32)))
+        self.whole = self.whole and bool((values == np.rint(values)).all())
+        if not self.whole:
+            self.values = None
+            return
+        steps = np.diff(values, prepend=values[0] - 1 if self.last is None else self.last)
+        self.ascending &= bool(np.all(steps == 1))
+        self.last = values[-1]
+        if self.values is not None:
+            together = np.union1d(self.values, values)
+            if len(together) == self.numbers <= _DISTINCT:
+                self.values = together
+            else:
+                self.values = None
+
+    def _count_sentinels(self, values, low, high):
+        if low in _SENTINELS or high in _SENTINELS:
+            is_sentinel = np.isin(values, _SENTINELS)
+            self.sentinels.update(values[is_sentinel].tolist())
+            values = values[~is_sentinel]
+            low = values.min(initial=np.inf)
+            high = values.max(initial=-np.inf)
+        self.others = min(self.others[0], low), max(self.others[1], high)
+
+    @property
+    def far_sentinels(self) -> dict[float, int]:
+        """{number such as -999: rows} of repeated ones that are far from all other numbers.
+
+        Far is farther than all others are from each other.
+        """
+        low, high = self.others
+        width = high - low
+        return {
+            number: rows
+            for number, rows in sorted(self.sentinels.items())
+            if rows > 1 and 0 < width and not low - width <= number <= high + width
+        }
+
+    def _add_words(self, block, cells):
+        counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.words)).tolist()
+        present = {word: count for word, count in zip(cells.words, counts) if count}
+        if self.first_strange is None:
+            is_strange = np.array([number_of(word) is None for word in cells.words] + [False])
+            rows = np.flatnonzero(is_strange[cells.codes])
+            if len(rows):
+                word = cells.words[cells.codes[rows[0]]]
+                self.first_strange = word, block.number(int(rows[0]))
+        if not self.categorical:
+            self.dates.add(present)
+            self.forms.add(with_points(present, self.decimal), present.values())
+        if self.endless:
+            return
+        for word, count in present.items():
+            word = plain_word(word)
+            self.words[word] = self.words.get(word, 0) + count
+        self.endless = len(self.words) > _TRACKED
+
+    @property
+    def is_mixed(self) -> bool:
+        """True if numbers stand beside words, and the column is not declared as words."""
+        return (
+            not self.categorical
+            and self.first_strange is not None
+            and bool(self.numbers or any(number_of(word) is not None for word in self.words))
+        )
+
+    @property
+    def rows(self) -> int:
+        """Rows with a word."""
+        return sum(self.words.values())
+
+    @property
+    def is_whole_and_different(self) -> bool:
+        """True if every row has another whole number, and there are many rows."""
+        return self.whole and self.numbers > _FEW_ROWS and self.values is not None
+
+
+def float_steps(low: float, high: float) -> float:
+    """The steps of single precision, as wide as at the larger end, from one number to another."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = float(np.spacing(np.float32(max(abs(low), abs(high)))))
+    if step < np.inf:
+        return (high - low) / step
+    return np.inf

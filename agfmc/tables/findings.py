@@ -1,0 +1,99 @@
+"""What the survey of a table has to say: problems, what was done, and doubts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from ..core.errors import AgfmcNotice, DataErrors, one_line
+from ..core.text import first_words
+from .number_forms import Fault
+from .roles import quoted
+from .text import Table, with_points
+
+
+class Findings:
+    """Messages on the columns of a table, which are given all together.
+
+    Attributes
+    ----------
+    left_out : {reason: names of columns}
+    taken : {how: columns that were taken so}
+    done : further messages on what was done
+    doubts : warnings of what may be a mistake
+    """
+
+    def __init__(self, table: Table):
+        self._table = table
+        self._problems: list[tuple[int, str]] = []
+        self._faults: dict[int, Fault] = {}
+        self.left_out: dict[str, list[str]] = defaultdict(list)
+        self.taken: dict[str, list[str]] = defaultdict(list)
+        self.done: list[str] = []
+        self.doubts: list[str] = []
+
+    def place(self, row: int) -> str:
+        """A row of the table in words."""
+        return f"{self._table.counted} {row}"
+
+    def add_problem(self, position: int, text: str, row: int | None = None) -> None:
+        """A column that cannot be used; row: the line or row of an example."""
+        place = f"column {quoted(self._table.names[position])}"
+        if row is not None:
+            place += f", {self.place(row)}"
+        self._problems.append((position, f"{place}: {text}"))
+
+    def add_fault(self, position: int, fault: Fault) -> None:
+        """A column with cells that cannot be used, of which the first is shown."""
+        self._faults[position] = fault
+
+    def raise_problems(self) -> None:
+        """Give the doubts, and raise `DataErrors` of all problems, if there are any."""
+        faults, self._faults = self._faults, {}
+        if faults:
+            self._find_examples(faults)
+        if self._problems:
+            self._give_doubts()
+            problems = [text for _, text in sorted(self._problems, key=lambda pair: pair[0])]
+            raise DataErrors(problems, file=self._table.file)
+
+    def _find_examples(self, faults):
+        for block in self._table.blocks(dict.fromkeys(faults, "words")):
+            for position, fault in list(faults.items()):
+                cells = block[position]
+                words = with_points(cells.words, self._table.decimal)
+                is_wrong = np.array([fault.is_wrong(word) for word in words] + [False])
+                rows = np.flatnonzero(is_wrong[cells.codes])
+                if len(rows):
+                    del faults[position]
+                    cell = words[cells.codes[rows[0]]]
+                    row = block.number(int(rows[0]))
+                    self.add_problem(position, f'"{one_line(cell)}" {fault.text}', row)
+            if not faults:
+                return
+        for position, fault in faults.items():
+            self.add_problem(position, fault.text)
+
+    def all_done(self) -> list[str]:
+        """What was done, each in a phrase."""
+        parts = []
+        if self.left_out:
+            reasons = [
+                f"{first_words(list(map(quoted, names)))} ({reason})"
+                for reason, names in self.left_out.items()
+            ]
+            parts.append(f"left out: {', '.join(reasons)}")
+        parts += [f"{how}: {first_words(columns)}" for how, columns in self.taken.items()]
+        return parts + self.done
+
+    def tell(self) -> None:
+        """Give one notice of what was done, and the doubts."""
+        done = self.all_done()
+        if done:
+            self._table.warn("; ".join(done), AgfmcNotice)
+        self._give_doubts()
+
+    def _give_doubts(self):
+        for doubt in self.doubts:
+            self._table.warn(doubt)
