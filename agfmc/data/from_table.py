@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
+from ..core.errors import AgfmcNotice, and_more, DataError, one_line, UsageError, warn_user
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import refuse_beyond
 from ..core.weights import NO_WEIGHTS, Weights
@@ -264,6 +264,13 @@ def _warn_of_groups(table, roles, names):
             f"{table.file}: column '{name}'{and_more(names)} looks like groups of rows "
             "that are alike, as of patients or days, which make scores too good: with "
             f'`group="{name}"` no split divides them'
+        )
+    places = place_columns([table.names[at] for at in roles.features])
+    if places is not None:
+        table.warn(
+            f"columns '{one_line(places.first)}' and '{one_line(places.second)}' are places: if rows "
+            'near each other are alike, `group_places="10km"` keeps them together, in cells of a grid',
+            AgfmcNotice,
         )
 
 
