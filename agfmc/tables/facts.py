@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .dates import DateSurvey
+from .hints import numbers_the_rows
 from .number_forms import FormSurvey, NumberForm
 from .text import number_of, with_points, Words
 from .types import plain_word
@@ -35,7 +36,8 @@ class ColumnFacts:
     first_missing : line or row of the first missing value
     first_strange : first word that is no plain number, with its line or row
     low, high, whole : of the numbers
-    ascending : each number is one more than the one before
+    ascending, rising : each number is one more than the one before, or more
+    is_index : the file says that it numbers the rows
     values : whole numbers that are all different, else None
     merged : single precision makes equal what differs
     sentinels : {number such as -999: rows}
@@ -57,6 +59,8 @@ class ColumnFacts:
     high: float = -np.inf
     whole: bool = True
     ascending: bool = True
+    rising: bool = True
+    is_index: bool = False
     last: float | None = None
     values: np.ndarray | None = field(default_factory=lambda: np.empty(0))
     merged: bool = False
@@ -103,6 +107,7 @@ class ColumnFacts:
             return
         steps = np.diff(values, prepend=values[0] - 1 if self.last is None else self.last)
         self.ascending &= bool(np.all(steps == 1))
+        self.rising &= bool(np.all(steps > 0))
         self.last = values[-1]
         if self.values is not None:
             together = np.union1d(self.values, values)
@@ -166,6 +171,17 @@ class ColumnFacts:
     def rows(self) -> int:
         """Rows with a word."""
         return sum(self.words.values())
+
+    @property
+    def numbers_the_rows(self) -> bool:
+        """True if it has the numbers of the rows, as programs write and name them."""
+        if not self.whole:
+            return False
+        if self.ascending and self.numbers > _FEW_ROWS:
+            return True
+        return self.values is not None and numbers_the_rows(
+            self.name, self.is_index, self.numbers, self.low, self.high, self.rising
+        )
 
     @property
     def is_whole_and_different(self) -> bool:

@@ -31,7 +31,6 @@ from .types import (
     LARGEST,
     MOST_LETTERS,
     plain_word,
-    ROW,
     size_of_names,
     TableRecipe,
 )
@@ -143,7 +142,9 @@ def _collect_facts(table, where, label, findings):
 
     def facts_of(at, as_words, form=None):
         is_declared = at in declared
-        return ColumnFacts(table.names[at], is_declared, as_words, form, table.decimal)
+        facts = ColumnFacts(table.names[at], is_declared, as_words, form, table.decimal)
+        facts.is_index = facts.name in table.index
+        return facts
 
     columns = {at: facts_of(at, at in declared) for at in where.features}
     rows = _read_columns(table, {where.label: label, **columns})
@@ -350,13 +351,7 @@ def _decide_numbers(facts, position, roles, findings):
     if facts.low == facts.high and not shows_missing and not is_limited:
         findings.left_out["constant"].append(facts.name)
         return None
-    if (
-        facts.whole
-        and facts.ascending
-        and facts.numbers > _FEW_ROWS
-        or facts.name == ROW
-        and facts.is_whole_and_different
-    ):
+    if facts.numbers_the_rows:
         findings.left_out["numbers of the rows"].append(facts.name)
         return None
     if max(-facts.low, facts.high) > LARGEST:

@@ -94,9 +94,11 @@ class Table:
     names : names of the columns, without outer blanks, or numbers from 1
     counted : what rows are counted in, "line" or, in Parquet and Arrow, "row"
     blanks : cells, without outer blanks, that are missing
+    index : columns of the numbers of rows that pandas stored, as it says itself
     """
 
     counted = "line"
+    index: frozenset[str] = frozenset()
     decimal = "."  # in its numbers
     answered_in = "csv"  # of `ANSWER_FORMATS`, where lines are answered
 

@@ -195,6 +195,46 @@ def test_identifiers_that_are_kept():
         assert column([*range(12), *range(13, 25)], block=block)[0] is not None
 
 
+SHUFFLED = [row * 7 % 31 for row in range(MANY)]  # different, of 0 to 30
+
+
+@pytest.mark.parametrize("block", [1, 1 << 20])
+@pytest.mark.parametrize(
+    "name, cells, is_left_out",
+    [
+        ("Unnamed: 0", SHUFFLED, True),
+        ("__index_level_0__", SHUFFLED, True),
+        ("__index_level_0__", [5, 3, 9], True),
+        ("index", sorted(SHUFFLED), True),
+        ("index", SHUFFLED, False),
+        ("index", [0.5 * row for row in range(MANY)], False),
+        ("index", [*SHUFFLED[:-1], SHUFFLED[0]], False),
+        ("level_0", [row * 5 % MANY for row in range(MANY)], True),
+        ("rownames", [1 + row * 5 % MANY for row in range(MANY)], True),
+        ("X", [1 + row * 5 % MANY for row in range(MANY)], True),
+        ("X", [2 + row * 5 % MANY for row in range(MANY)], False),
+    ],
+)
+def test_numbers_of_rows_that_programs_store(name, cells, is_left_out, block):
+    recipe, told = column(cells, name, block)
+    assert (recipe is None) == is_left_out
+    assert (f"left out: '{name}' (numbers of the rows)" in told) == is_left_out
+
+
+def test_the_index_that_a_file_names_is_left_out():
+    text = "nr,other,class\n" + "".join(
+        f"{nr},{row * row % 7},{'ab'[row % 2]}\n" for row, nr in enumerate(SHUFFLED)
+    )
+    with (
+        own_warnings() as told,
+        open_table("-", stdin=io.BytesIO(text.encode()), again=True) as table,
+    ):
+        table.index = frozenset({"nr", "other"})
+        found = survey_table(table, ColumnRoles())
+    assert [one.name for one in found.recipe.columns] == ["other"]  # whose numbers repeat
+    assert "left out: 'nr' (numbers of the rows)" in texts_of(told)[0]
+
+
 def test_many_words(monkeypatch):
     monkeypatch.setattr(column_survey, "_MOST_WORDS", 8)
     cells = [f"w{row % 6}" for row in range(MANY)]
