@@ -14,6 +14,8 @@ import numpy as np
 # version 0.3.0 wrote vectors, which are the diagonal of a matrix, and structured matrices, too
 MapKind = Literal["none", "temperature", "matrix", "vector", "structured"]
 _DECODER = "[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?"  # the key of a decoder, with that of a way
+# the source of a calibration with values that training has held out
+IN_TRAINING = "training points, held out"
 
 
 @dataclass(frozen=True, eq=False)

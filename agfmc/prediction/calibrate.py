@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from ..calibration.maps import apply_map, fit_in_training, fit_temperature
-from ..calibration.types import Calibration, DecoderCalibration
+from ..calibration.types import Calibration, DecoderCalibration, IN_TRAINING
 from ..control.build import with_heading
 from ..core.errors import AgfmcError, UsageError
 from ..core.models import HeldOut
@@ -136,7 +136,7 @@ def fit_calibration(
                 *(log_loss(q, true, before.weights) for q in (p, mapped(p))),
             )
     counts = np.bincount(np.searchsorted(tree.classes, points.y), minlength=len(tree.classes))
-    source = "training points, held out" + ("" if points.weights is None else ", weighted")
+    source = IN_TRAINING + ("" if points.weights is None else ", weighted")
     return Calibration(
         configuration.digest(), tuple(tree.classes), source, tuple(counts.tolist()), maps, learned
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calibration.types import IN_TRAINING
 from ..control.matrix import columns_are_orthogonal
 from ..control.tree import Leaf, TREE_DECODERS
 from ..core.answers import Answers
@@ -32,6 +34,7 @@ from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision
 from .decision_values import MachineValues
 from .decoding import AUTO, coding_matrix, decoders_of, Decoding, has_coding_matrices
+from .monitor import load_state, Monitor, new_state
 
 
 class Classifier:
@@ -160,6 +163,69 @@ class Classifier:
         if self.counting and queried is None:
             queried = np.broadcast_to(np.True_, (len(answers.classes), self.values.count))
         return replace(answers, stops=tuple(stops), queried=queried)
+
+    def monitor(
+        self, path: str | os.PathLike | None = None, *, by_truth: bool = False, seed: int = 1
+    ) -> Monitor:
+        """Watch whether new rows are still as the calibration points were.
+
+        After a calibration in training only, rows are compared with those that came before them.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            A file that `Monitor.save` wrote for the same model, whose state goes on; where it does
+            not exist, or without one, the state is new.
+        by_truth : bool, default=False
+            The true classes of the rows will be given; else the answers alone are watched.
+        seed : int, default=1
+            Seed of the numbers that break ties of scores.
+
+        Returns
+        -------
+        Monitor
+            Takes answers by `add`; its `value` exceeds 100 in one stream of a hundred at most while
+            rows are as the calibration points were.
+
+        Raises
+        ------
+        ModelError
+            If the decoder has no calibration points.
+        UsageError
+            If priors or costs change the probabilities of the answers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import agfmc
+        >>> x = np.random.default_rng(0).normal(size=(300, 2))
+        >>> model = agfmc.train("one-vs-one", x, (x[:, 0] > 0) + (x[:, 1] > 0))
+        >>> classifier = agfmc.Classifier(model)
+        >>> monitor = classifier.monitor()
+        >>> _ = monitor.add(classifier.classify(np.zeros((50, 2))))
+        >>> monitor.value > 100
+        True
+        """
+        configuration, decoding = self._arguments[:2]
+        if decoding.priors is not None or decoding.costs is not None:
+            raise UsageError(
+                "a monitor compares probabilities with those of calibration points: it cannot be "
+                "combined with `priors` or `costs`"
+            )
+        stored = calibration_of(configuration, decoding)
+        key = decoding.calibration_key(configuration.tree)
+        if key is None or stored is None or stored.points is None:
+            raise ModelError(
+                "a monitor needs calibration points of the decoder, and there are none: "
+                "calibrate_m makes them from holdout points"
+            )
+        digest = configuration.digest()
+        if path is not None and os.path.exists(path):
+            state = load_state(os.fspath(path), digest, key)
+        else:
+            apart = not configuration.calibration.source.startswith(IN_TRAINING)
+            state = new_state(stored.points, self.classes, digest, key, by_truth, seed, apart)
+        return Monitor(state, self.classes)
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
         """Classify points; the answer to a point does not depend on the other points.
