@@ -212,9 +212,10 @@ class Classifier:
                 "a monitor compares probabilities with those of calibration points: it cannot be "
                 "combined with `priors` or `costs`"
             )
+        calibration = configuration.calibration
         stored = calibration_of(configuration, decoding)
         key = decoding.calibration_key(configuration.tree)
-        if key is None or stored is None or stored.points is None:
+        if calibration is None or key is None or stored is None or stored.points is None:
             raise ModelError(
                 "a monitor needs calibration points of the decoder, and there are none: "
                 "calibrate_m makes them from holdout points"
@@ -223,7 +224,7 @@ class Classifier:
         if path is not None and os.path.exists(path):
             state = load_state(os.fspath(path), digest, key)
         else:
-            apart = not configuration.calibration.source.startswith(IN_TRAINING)
+            apart = not calibration.source.startswith(IN_TRAINING)
             state = new_state(stored.points, self.classes, digest, key, by_truth, seed, apart)
         return Monitor(state, self.classes)
 
