@@ -111,6 +111,8 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
         elif words is None:
             cells = _numbers(part[:, 0])
             encoded = part[:, 1:]
+            if column.numbers is not None:
+                cells = _formed_cells(cells, encoded, column.numbers)
         else:
             encoded = part
             where = np.where(
@@ -130,6 +132,14 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
         if column.indicator:
             cells = ["" if missing else cell for cell, missing in zip(cells, part[:, -1].tolist())]
         yield cells
+
+
+def _formed_cells(numbers, encoded, form):
+    """Numbers as cells of a `NumberForm`, with the limits that the next features (n, f) tell."""
+    limits = np.full(len(numbers), "", dtype="U1")
+    for at, limit in enumerate(form.limits):
+        limits[encoded[:, at] == 1] = limit
+    return list(map(form.cell, numbers, limits.tolist()))
 
 
 def _numbers(values):

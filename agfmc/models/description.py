@@ -181,8 +181,13 @@ def describe_normalisation(normalisation: Normalisation) -> dict:
 
 
 def describe_recipe(recipe: TableRecipe) -> dict:
-    """A dictionary of plain values: all of a recipe, and the names of its features."""
-    return {**encode(recipe), "features": list(recipe.features)}
+    """A dictionary of plain values: all of a recipe, the names of its features, and the "form" of
+    numbers in words."""
+    content = encode(recipe)
+    for plain, column in zip(content["columns"], recipe.columns):
+        if column.numbers is not None:
+            plain["numbers"]["form"] = column.numbers.words
+    return {**content, "features": list(recipe.features)}
 
 
 def _calibration(calibration):

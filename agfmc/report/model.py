@@ -272,6 +272,9 @@ def _column_cells(info, column, missing):
         categories = " < ".join(column["order"])
     elif words is None:
         kind = "number"
+        if "numbers" in column:
+            features += len(column["numbers"]["limits"])
+            categories = column["numbers"]["form"]
     else:
         kind = "words"
         features = len(words)

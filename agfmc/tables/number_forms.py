@@ -38,6 +38,7 @@ _MARKS = tuple(  # (mark of thousands, decimal mark)
     for thousands in ("", ",", ".", " ", "'")
     if thousands != decimal
 )
+_PLAIN = _MARKS.index(("", "."))
 _ALL_MARKS = (1 << len(_MARKS)) - 1
 _PATTERNS = tuple(
     re.compile(
@@ -121,16 +122,27 @@ class NumberForm:
         if cell in self.blanks:
             return [math.nan, *none]
         written = read_number(cell)
-        marks = 1 << _MARKS.index((self.thousands, self.decimal))
         if (
             written is None
-            or not written.marks & marks
             or (written.unit, written.before) != (self.unit, self.before)
             or written.limit not in ("", *self.limits)
         ):
             return [math.inf, *none]
         text = written.text.replace(self.thousands, "").replace(self.decimal, ".")
+        if not written.marks >> _MARKS.index((self.thousands, self.decimal)) & 1:
+            # a number of a program beside those with commas
+            if self.thousands or not written.marks >> _PLAIN & 1:
+                return [math.inf, *none]
+            text = written.text
         return [float(text), *(float(limit == written.limit) for limit in self.limits)]
+
+    def cell(self, number: str, limit: str = "") -> str:
+        """The cell that a number, as Python writes it, has in this form."""
+        digits = number.replace(".", self.decimal).removeprefix("-")
+        sign = number[: number.startswith("-")]
+        if self.before:
+            return f"{limit}{sign}{self.unit} {digits}"
+        return f"{limit}{sign}{digits} {self.unit}".rstrip(" ")
 
     def dates(self, cells: Iterable[str]) -> list[str]:
         """The days of spreadsheets in cells as dates such as 2024-05-31 17:45; others stay."""

@@ -39,6 +39,15 @@ def check_table_recipe(recipe, fail):
         kinds = [kind for kind in (words, one.date, one.order) if kind is not None]
         if len(kinds) > 1 or one.order is not None and len(set(one.order)) < max(2, len(one.order)):
             raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
+        form = one.numbers
+        if form is not None and (
+            words is not None
+            or one.order is not None
+            or form.serial != (one.date is not None)
+            or form.thousands == form.decimal
+            or len(set(form.limits)) < len(form.limits)
+        ):
+            raise fail(f"the numbers of the column '{one.name[:40]}' of the recipe are invalid")
     if recipe.missing not in MISSING_POLICIES and not recipe.missing.startswith("value:"):
         raise fail("the recipe has an unknown way to treat missing values")
     if sum(len(one.categories or ()) + 2 for one in recipe.columns) > _MOST_FEATURES:

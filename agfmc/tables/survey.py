@@ -370,7 +370,9 @@ def _decide_numbers(facts, position, roles, findings):
 
 def _doubt_numbers(facts, findings):
     name = quoted(facts.name)
-    if facts.is_whole_and_different or facts.whole and IDENTIFIER.search(facts.name):
+    has_unit = facts.form is not None and facts.form.unit
+    is_named = facts.whole and IDENTIFIER.search(facts.name)
+    if not has_unit and (facts.is_whole_and_different or is_named):
         if facts.is_whole_and_different:
             what = "has another whole number in every row"
         else:

@@ -264,6 +264,7 @@ def size_of_names(columns: tuple[ColumnRecipe, ...]) -> int:
         (len(one.name) + 11) * (2 + len(one.categories or ()))
         + sum(map(len, one.categories or ()))
         + 6 * (len(one.name) + 29) * (one.date is not None)
+        + 2 * (len(one.name) + 6) * (one.numbers is not None)
         for one in columns
     )
 

@@ -1,7 +1,14 @@
 """Tables as people have them: one run names all that is wrong, what helps then helps."""
 
+import json
+import pickle
+from pathlib import Path
+
 import pytest
 
+import agfmc
+from agfmc.core.errors import DataErrors
+from own_warnings import own_warnings
 from agfmc.data.libagf import read_vec
 from agfmc.tables.recipe_file import read_recipe
 
@@ -71,3 +78,71 @@ def test_collars(run, collars):
     assert recipe.columns[5].categories == ("field", "forest")
     x = read_vec("q.vec")
     assert x[1, :3].tolist() == [4.5, 1100, 7] and x[0, -4:].tolist() != x[2, -4:].tolist()
+
+
+def test_survey(run, survey):
+    told = run("table2agf", "survey.csv", "q", "--label", "Ort", status=1).err.splitlines()
+    assert told == [
+        "table2agf: warning: survey.csv: decimals have commas, as in column 'Blei' (--decimal . "
+        "says that they have points)",
+        "table2agf: warning: survey.csv: column 'Ort': 1 word differs from others in case or "
+        "blanks alone, as 'Ost', 'ost' (--fold-case makes them one)",
+        "table2agf: survey.csv: column 'Note', line 10: \"2.5\" has other marks in its digits than "
+        '"0,5": write all numbers in one way; --categorical takes all cells as words, --ignore '
+        "leaves the column out",
+    ]
+    options = ["--ignore", "Note", "--label", "Ort", "--fold-case"]
+    told = run("table2agf", "survey.csv", *options).err
+    for text in (
+        "decimals have commas",
+        "units left out: 'Weg' (m); ",
+        "limits are numbers, and a feature tells which these are: 'Blei' (< in 10 rows)",
+        "words that mean a missing value: 'k.A.' in 'Alter' (4)",
+        "marks of thousands: 'Preis' (1.000 is 1000)",
+        "column 'Datum' has dates, year first",
+    ):
+        assert text in told, told
+    run("multi_borders", "one-vs-one", "survey.csv", "m", "m.mbc", "--label", "Ort")
+    run("mbh2mbm", "m.mbc", "m.mbm")
+    assert read_recipe("m.mbc.recipe").classes == ("Ost", "West")
+    shown = run("mbm_info", "m.mbm").out
+    assert "unit m" in shown and "limits <" in shown and "missing: k.A." in shown
+    head, first, *rest = Path("survey.csv").read_text().splitlines()
+    first = first.replace("400 m", "400 m").replace("20;", "k.A.;")
+    Path("new.csv").write_text("\n".join([head, first, *rest[:3]]) + "\n")
+    run("classify_m", "m.mbm", "new.csv", "answer.csv")
+    Path("new.csv").write_text("\n".join([head, first.replace(" m;", " km;"), *rest[:3]]) + "\n")
+    told = run("classify_m", "m.mbm", "new.csv", "answer2.csv", status=None).err
+    assert (
+        "column 'Weg': expected a number as in training (unit m; decimal commas), found '400 km'"
+        in told
+    )
+
+
+def test_back_to_a_table(run, survey):
+    """Points in a table again have the cells that the recipe reads."""
+    run("table2agf", "survey.csv", "q", "--ignore", "Note", "--label", "Ort")
+    run("agf2ascii", "q", "again.csv")
+    run("table2agf", "--recipe", "q.recipe", "again.csv", "again")
+    assert Path("again.vec").read_bytes() == Path("q.vec").read_bytes()
+
+
+def test_problems_of_a_table_in_python(collars):
+    with own_warnings(), pytest.raises(DataErrors) as caught:
+        agfmc.read_table("collars.csv", label="kind")
+    assert len(caught.value.problems) == len(str(caught.value).splitlines()) == 2
+    assert isinstance(caught.value, agfmc.DataError)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value) and again.problems == caught.value.problems
+
+
+def test_problems_as_events(run, collars):
+    """Each problem is an event."""
+    told = run("table2agf", "collars.csv", "q", "--label", "kind", "--log", "json", status=1).err
+    events = [json.loads(line) for line in told.splitlines()]
+    errors = [event for event in events if event["event"] == "error"]
+    assert [event["text"].split(":")[1].split(",")[0] for event in errors] == [
+        " column 'length'",
+        " column 'steps'",
+    ]
+    assert {event["file"] for event in errors} == {"collars.csv"}

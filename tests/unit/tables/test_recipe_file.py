@@ -7,6 +7,7 @@ import pytest
 
 from agfmc.core.errors import DataError
 from agfmc.tables import recipe_file
+from agfmc.tables.number_forms import NumberForm
 from agfmc.tables.recipe_file import (
     format_recipe,
     read_recipe,
@@ -62,6 +63,25 @@ def test_what_was_said_of_a_table_is_in_its_recipe(folder):
     assert read_recipe("lakes.recipe") == recipe
     assert TableFormat().for_model(recipe) == replace(layout, blanks=("", "-9", "none"))
     assert TableFormat("|").for_model(recipe).delimiter == "|"
+
+
+def test_forms_of_numbers_are_in_the_recipe(folder):
+    form = NumberForm("kg", False, ".", ",", ("-", "k.A."), ("<",))
+    recipe = replace(RECIPE, columns=(ColumnRecipe("mass", numbers=form),), fold_case=True)
+    Path("t.recipe").write_text(format_recipe(recipe), encoding="utf-8")
+    assert read_recipe("t.recipe") == recipe and recipe.features == ("mass", "mass below")
+    text = format_recipe(recipe)
+    for old, new, words in (
+        ('"decimal": ","', '"decimal": "."', "the numbers of the column 'mass' of the recipe are"),
+        ('"serial": false', '"serial": true', "the numbers of the column 'mass' of the recipe are"),
+        ('["<"]', '["<", "<"]', "the numbers of the column 'mass' of the recipe are"),
+        ('["<"]', '["="]', "expected one of <, >"),
+        ('"categories": null', '"categories": ["a", "b"]', "the numbers of the column 'mass'"),
+        ('"kg"', '"k g"', "expected text of another kind"),
+    ):
+        Path("t.recipe").write_text(text.replace(old, new), encoding="utf-8")
+        with pytest.raises(DataError, match=words):
+            read_recipe("t.recipe")
 
 
 @pytest.mark.parametrize(
