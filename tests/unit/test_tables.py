@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import UsageError
+from agfmc.tables.number_forms import NumberForm
 from agfmc.tables.types import (
     ColumnRecipe,
     ColumnRoles,
@@ -48,6 +49,7 @@ def test_features_have_names():
         ColumnRecipe("age", fill=2.0, indicator=True),
         ColumnRecipe("colour", ("blue", "red"), "red"),
         ColumnRecipe("form", ("1",), None, True),
+        ColumnRecipe("lead", numbers=NumberForm(limits=("<", ">"))),
     )
     recipe = TableRecipe(columns, "kind", ("a", "b"))
     assert recipe.features == (
@@ -58,6 +60,9 @@ def test_features_have_names():
         "colour=red",
         "form=1",
         "form is missing",
+        "lead",
+        "lead below",
+        "lead above",
     )
     assert size_of_names(columns) >= sum(map(len, recipe.features))
     assert size_of_names((ColumnRecipe("n" * 1000, tuple(map(str, range(1000)))),)) > 1000 * 1000
