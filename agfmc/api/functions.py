@@ -17,7 +17,6 @@ from ..core.answers import Results
 from ..core.costs import cost_matrix, CostMatrix
 from ..core.errors import AgfmcNotice, UsageError, warn_user
 from ..core.points import as_numbers, SparsePoints
-from ..core.weights import total_weights
 from ..data.class_names import check_names
 from ..data.from_table import read_table as read_training_table
 from ..data.normalisation import named_features
@@ -40,7 +39,6 @@ from ..models.merge import assemble
 from ..prediction.calibrate import calibrated
 from ..prediction.decoding import requested_decodings
 from ..prediction.member_weights import check_weights
-from ..report.answers import shares_alone
 from ..score.evaluation import evaluate, ScoreRequest, warn_of_no_probabilities, with_weights
 from ..score.probabilities import probability_of_answers
 from ..score.rows import ALL_SCORES, SCORES
@@ -485,9 +483,6 @@ def train_best(
         configuration = train_tree(tree, data, settings, progress=fitting)
     return configuration, {
         **result,
-        "alone": shares_alone(
-            list(total_weights(data.y, data.weights and data.weights.w).values())
-        ),
         "control": format_tree(tree),
         "train_s": time.monotonic() - begin,
     }

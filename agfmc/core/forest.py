@@ -9,6 +9,7 @@ import numpy as np
 
 
 _DEEPEST = 1 << 17  # 4095 splits, each by 32 words
+_LARGEST = 1e300  # number of a node: sums of as many leaves as memory holds are finite
 _CELLS = 1 << 15  # pairs of a point and a tree at a time: what they need stays in the cache
 
 
@@ -109,8 +110,8 @@ class Forest:
             raise fail("the trees of the classifiers are not contiguous")
         if len(nodes) and not (-1 <= self.feature.min() and self.feature.max() < self.features):
             raise fail("a tree compares a feature that is not there")
-        if not np.isfinite(self.value).all():
-            raise fail("a number of a tree is not finite")
+        if not (np.abs(self.value) <= _LARGEST).all():
+            raise fail("a number of a tree is not finite, or more than 1e300")
         children = np.concatenate([self.left[inner], self.right[inner]])
         entered = np.sort(np.concatenate([children, self.roots]))
         entered = entered[np.diff(entered, prepend=-1) > 0]

@@ -464,6 +464,12 @@ class BestSearch:
             groups=None if test.groups is None else test.groups[rows],
         )
 
+    def scores_alone(self) -> dict:
+        """The scores of answers that know the shares of the classes and nothing else."""
+        truth = np.searchsorted(self._labels, self._truth)
+        totals = np.bincount(truth, self._weights())
+        return compared_scores(self.results_of(np.tile(totals / totals.sum(), (len(truth), 1))))
+
     @property
     def _labels(self):
         return np.unique(self._sample.data.y)
@@ -663,6 +669,7 @@ class BestSearch:
                 ],
             },
             "estimate": choice.estimate,
+            "alone": self.scores_alone(),
             "notes": self.notes,
         }
 

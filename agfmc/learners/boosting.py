@@ -27,6 +27,7 @@ import numpy as np
 from ..core.errors import DataError, needed_library, one_line
 from ..core.forest import Forest
 from ..core.splits import derived_seed, stratified_folds
+from .points import CatchWords
 
 # Samples of the smaller side, or of a fold of all branches, for early stopping: the loss of fewer
 # is mostly chance.  Without it a tenth of the rounds are boosted.
@@ -90,7 +91,8 @@ class Boosting:
         x = np.asarray(x, dtype=np.float64)
         side = np.asarray(side, dtype=np.float64)
         try:
-            return self._cross_fit(x, side, scores, w, groups)
+            with CatchWords():  # LightGBM writes the words of its exception, too
+                return self._cross_fit(x, side, scores, w, groups)
         except (ValueError, _lightgbm().basic.LightGBMError) as error:
             raise DataError(f"LightGBM refuses the problem: {one_line(str(error))}") from None
 

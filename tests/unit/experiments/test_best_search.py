@@ -283,6 +283,24 @@ def test_best_scale_has_the_least_loss(data, weighted):
         assert score == pytest.approx(loss_of(p, scale, data.y, w), rel=1e-5)
 
 
+@pytest.mark.parametrize("has_costs", [False, True])
+def test_every_score_has_a_value_without_features(has_costs):
+    y = np.repeat([0, 1, 2], [30, 20, 10]).astype(np.int32)
+    w = np.where(y == 2, 2.0, 1.0)
+    data = Dataset(np.random.default_rng(0).normal(size=(60, 2)), y, weights=Weights(w))
+    costs = None
+    if has_costs:
+        costs = cost_matrix([[0, 1, 9], [5, 0, 5], [1, 1, 0]], [0, 1, 2])
+    alone = prepared(data, costs=costs).scores_alone()
+    shares = np.array([3, 2, 2]) / 7
+    p = np.tile(shares, (60, 1))
+    assert alone["log_loss"] == pytest.approx(-shares @ np.log(shares))
+    miss = p - np.eye(3)[y]
+    assert alone["brier"] == pytest.approx(np.average((miss**2).sum(axis=1), weights=w))
+    assert all(alone[name] is not None for name in ("brier_all", "brier_winning", "accuracy"))
+    assert ("cost" in alone) == has_costs
+
+
 def test_selection_is_the_best_average_of_few(data, monkeypatch):
     entries = [entry_of(p) for p in made_probabilities(data, 4)]
     search = prepared(data)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.core.errors import ModelError
+from agfmc.core.errors import DataError, ModelError
 from agfmc.core.models import NodeModel
 from agfmc.core.splits import stratified_folds
 from agfmc.learners import boosting
@@ -227,3 +227,10 @@ def test_columns_that_are_no_marks():
     words = x[:, [3, 1, 2, 3]]
     for wrong in (several, rare, words):
         assert find_words(wrong).features == [range(i, i + 1) for i in range(4)]
+
+
+def test_a_refusal_of_lightgbm_is_told_once(capfd):
+    x, y = points()
+    with pytest.raises(DataError, match="LightGBM refuses the problem: Number of class"):
+        Trees(n_estimators=3).cross_fit(x, y % 3)
+    assert capfd.readouterr() == ("", "")

@@ -139,6 +139,7 @@ def test_model_file_and_what_is_wrong_with_it(text, tmp_path):
         ("starts", lambda line: "# agfmc trees starts 0 1 2\n", "contiguous"),
         ("value", lambda line: line.rsplit(" ", 1)[0] + " nan\n", "numbers"),
         ("value", lambda line: "", "missing"),
+        ("value", lambda line: line.rsplit(" ", 1)[0] + " 1e+308\n", "more than 1e300"),
         ("left", lambda line: with_second(line, "1.5"), "numbers"),
     ):
         wrong = list(lines)
