@@ -62,7 +62,7 @@ class Normalisation:
         """True if points are left as they are."""
         return not self.mean.any() and np.array_equal(self.matrix, np.eye(self.features))
 
-    @property
+    @functools.cached_property
     def keeps_features_apart(self) -> bool:
         """True if each new feature is a multiple of one of the points."""
         return bool((np.count_nonzero(self.matrix, axis=0) == 1).all())
@@ -72,14 +72,15 @@ class Normalisation:
         """Itself, as the only part."""
         return (self,)
 
+    @functools.cached_property
+    def _digest(self):
+        digest = hashlib.sha256(np.ascontiguousarray(self.matrix, dtype="<f4"))
+        digest.update(np.ascontiguousarray(self.mean, dtype="<f4"))
+        return digest.hexdigest()[:16]
+
     def digest(self):
         """Sixteen hexadecimal digits that tell one normalisation from another."""
-        return hashlib.sha256(
-            b"".join(
-                np.ascontiguousarray(part, dtype="<f4").tobytes()
-                for part in (self.matrix, self.mean)
-            )
-        ).hexdigest()[:16]
+        return self._digest
 
     @functools.cached_property
     def _scales(self):
@@ -249,11 +250,12 @@ def fit_normalisation(
             else:
                 how = f"{more} and were"
             warn_user(f"{_named(features, len(varies))} {how} left out{why}", AgfmcNotice)
-    columns = np.diag(factor[used])
-    if nsv is not None:
-        columns = factor[used, None] * _directions((x, w), mean, used, factor[used], nsv)
-    matrix = np.zeros((x.shape[1], columns.shape[1]), np.float32)
-    matrix[used] = columns
+    if nsv is None:  # of many features, most of the matrix is never touched, and takes no memory
+        matrix = np.zeros((x.shape[1], len(used)), np.float32)
+        matrix[used, np.arange(len(used))] = factor[used]
+    else:
+        matrix = np.zeros((x.shape[1], nsv), np.float32)
+        matrix[used] = factor[used, None] * _directions((x, w), mean, used, factor[used], nsv)
     return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
 
 

@@ -1,5 +1,7 @@
 """Normalisation: by hand, against numpy's own decomposition, and the same bits from a file."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -269,3 +271,15 @@ def test_weights_that_sum_to_one_are_as_good_as_others():
     shares, plain = fit_normalisation(x, w=np.full(20, 1 / 20)), fit_normalisation(x)
     np.testing.assert_allclose(shares.mean, plain.mean, rtol=1e-6)
     np.testing.assert_allclose(shares.matrix, plain.matrix, rtol=1e-6)
+
+
+def test_many_features_make_no_second_square():
+    width = 1500
+    x = np.random.default_rng(0).normal(size=(5, width))
+    tracemalloc.start()
+    normalisation = fit_normalisation(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * normalisation.matrix.nbytes
+    factor = 1 / x.std(axis=0, ddof=1)
+    np.testing.assert_array_equal(normalisation.matrix, np.diag(factor).astype(np.float32))
