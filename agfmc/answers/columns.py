@@ -19,7 +19,7 @@ from ..files.kinds import answer_format
 from ..files.opening import read_bytes
 from ..tables.ids import _ids, _MOST_HEADS
 from ..tables.reading import open_table
-from ..tables.text import row_error, Table, Words
+from ..tables.words import row_error, Table, Words
 from ..tables.types import ROW, TableFormat
 
 BETWEEN = " | "  # of the names in a set
@@ -87,7 +87,7 @@ class _AnswersOfTable:
         ):
             size += 8 * block.rows * (len(kinds) + 1)
             refuse_beyond(size, "the answers", self.file)
-            numbers.append(block.numbers())
+            numbers.append(np.array(block.numbers))
             for name, cells in parts.items():
                 cells.append(block[table.names.index(name)])
         return AnswerColumns(

@@ -16,7 +16,7 @@ from ..score.evaluation import warn_of_no_probabilities
 from ..score.probabilities import probability_of_answers
 from ..tables.roles import column_or_file, column_positions, listed_names
 from ..tables.survey import ordered_words
-from ..tables.text import Words
+from ..tables.words import Words
 from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat
 from .columns import AnswerColumns, open_answers
 from .libagf_text import ClassSets
@@ -525,7 +525,6 @@ def _with_sets(results, answers: AnswerColumns, sets, names, tree):
             ClassSets(numbered.size, labels[numbered.labels]),
             labels[results.truth],
             tree,
-            answers.file,
-            answers.numbers,
+            answers.error,
         )
     return replace(results, sets=sets_beside_truth(numbered, results.truth, paths))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -229,7 +230,12 @@ def with_sets(results, path, tree):
         )
     paths = None
     if tree is not None:
-        paths = paths_of_sets(sets, results.truth, tree, path)
+        paths = paths_of_sets(
+            sets,
+            results.truth,
+            tree,
+            lambda row, message: DataError(message, file=path, line=row + 1),
+        )
     return replace(results, sets=sets_beside_truth(sets, results.truth, paths))
 
 
@@ -242,11 +248,11 @@ def sets_beside_truth(sets: ClassSets, truth: np.ndarray, paths: np.ndarray | No
 
 
 def paths_of_sets(
-    sets: ClassSets, truth: np.ndarray, tree: Tree, path: str, numbers: np.ndarray | None = None
+    sets: ClassSets, truth: np.ndarray, tree: Tree, error_at: Callable[[int, str], DataError]
 ) -> np.ndarray:
     """The `paths` of `Sets` that are nodes of a tree, and of the true classes (n,).
 
-    `numbers` (n,) are those of the lines in the file `path`, by default from 1.
+    error_at(row, message): the error at a row, from 0.
     """
     if tree.source is None:
         where = "the tree"
@@ -281,11 +287,13 @@ def paths_of_sets(
         wrong = points[~known]
     if len(wrong):
         labels_of_set = sets.labels[points == wrong[0]].tolist()
-        raise DataError(
-            f"expected a class, or all classes below a node of {where}, found "
-            + (listed(labels_of_set) if labels_of_set else "an empty set"),
-            file=path,
-            line=int(wrong[0] + 1 if numbers is None else numbers[wrong[0]]),
+        if labels_of_set:
+            found = listed(labels_of_set)
+        else:
+            found = "an empty set"
+        raise error_at(
+            int(wrong[0]),
+            f"expected a class, or all classes below a node of {where}, found {found}",
         )
     return hierarchy.paths(node, order[np.searchsorted(labels, truth)])
 

@@ -140,13 +140,12 @@ def gives_dialect(args):
 def table_parts(args, source, by_options=False):
     """The `TableFormat` and `ColumnRoles` of a table: by the options of `add_dialect`, where one is
     given or `by_options` says so, else by its recipe. The columns of `add_table` are chosen."""
-    from ..tables.types import BLANKS, ColumnRoles, TableFormat
+    from ..tables.types import ColumnRoles, TableFormat
 
     if by_options or gives_dialect(args):
-        if args.blanks is None:
-            blanks = BLANKS
-        else:
-            blanks = ("", *args.blanks)
+        blanks = args.blanks
+        if blanks is not None:
+            blanks = ("", *blanks)
         delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
         missing = args.missing
         with contextlib.suppress(argparse.ArgumentTypeError):

@@ -22,13 +22,13 @@ from ..files.opening import CutLine
 from ..tables.ids import RowIds
 from ..tables.hints import columns_that_tell, group_columns
 from ..tables.points import class_numbers, fill_missing, filled_recipe, TableEncoder
-from ..tables.memory import RowTable
 from ..tables.places import place_columns
-from ..tables.reading import columns_called, open_table, table_of_heading
+from ..tables.reading import columns_called, open_table
 from ..tables.recipe_file import format_recipe
 from ..tables.roles import column_or_file, column_positions, resolve_roles
+from ..tables.stream_rows import LineTable, ObjectTable
 from ..tables.survey import survey_classes, survey_table
-from ..tables.text import Block, Table
+from ..tables.words import Block, Table
 from ..tables.types import ColumnRoles, plain_word, ROW, TableFormat, TableRecipe
 from .class_names import names_bytes
 from .groups import groups_bytes, place_groups, with_groups, with_groups_of
@@ -610,12 +610,12 @@ def rows_of_lines(
     rest = (data, line)
     if text.startswith(b"{"):
         names = [*(one.name for one in recipe.columns), *(form.roles.ids or recipe.ids)]
-        table: Table = RowTable((), list(dict.fromkeys(names)), layout, file)
+        table: Table = ObjectTable(list(dict.fromkeys(names)), layout, file)
     elif isinstance(data, CutLine):
         raise DataError(data.message, file=file, line=line)
     else:
         heading, end, behind = text.partition(b"\n")
-        table = table_of_heading(heading + end, layout, file)
+        table = LineTable(heading + end, layout, file)
         line += data[: len(data) - len(text)].count(b"\n")
         if layout.header:
             rest = (behind, line + 1)

@@ -17,7 +17,7 @@ from ..core.text import name_fault
 from ..files.opening import read_bytes
 from ..tables.places import grid_cells, metres_of, pair_numbers, place_columns
 from ..tables.survey import ordered_words
-from ..tables.text import Table
+from ..tables.words import Table
 from .types import Dataset, InputFormat, NO_GROUPS
 
 ENDING = ".grp"

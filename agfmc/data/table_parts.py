@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
 
 from ..core import splits
 from ..core.errors import DataError, UsageError
-from ..files.atomic import temporary_file, writing
+from ..core.memory import refuse_beyond
 from ..files.csv import csv_line, csv_lines, writing_texts
 from ..files.kinds import answer_format, TEXT_ENDINGS
 from ..tables.points import class_numbers
 from ..tables.reading import open_table
 from ..tables.roles import resolve_roles
 from ..tables.survey import survey_classes
-from ..tables.text import number_of
+from ..tables.words import number_of
 from ..tables.types import folded_word, plain_word
 from .from_table import row_groups, with_columns
 from .groups import place_groups, with_groups, with_groups_of
@@ -34,8 +33,8 @@ def divide_table(
 
     The recipe has only steps that choose, order and divide rows, and these are the rows of
     `preprocess`. The files are those of `table_names`, all or none, and `-` is for show(bytes),
-    which b"" ends. Memory holds numbers and classes of rows; cells in another order go through a
-    temporary file.
+    which b"" ends. Memory holds numbers and classes of rows, and all lines where their order is
+    another one.
     """
     names = table_names(recipe, output, test)
     with open_table(source, recipe.form.layout, again=True) as table:
@@ -64,12 +63,20 @@ def divide_table(
             for write, delimiter in zip(writers, delimiters):
                 if header:
                     write(csv_line(table.names, delimiter))
-            cells = _cells(table, part_of)
-            if recipe.shuffle:
-                _write_reordered(cells, parts, writers, delimiters)
-            else:
-                for i, _, columns in cells:
+            lines: list[bytes] = [b""] * (n if recipe.shuffle else 0)
+            size = 0
+            for i, numbers, columns in _cells(table, part_of):
+                if recipe.shuffle:
+                    for row, cells in zip(numbers.tolist(), zip(*columns)):
+                        lines[row] = csv_line(cells, delimiters[i])
+                        size += len(lines[row])
+                    refuse_beyond(size, "the lines of the table", table.file)
+                else:
                     writers[i](csv_lines(columns, delimiters[i]))
+            if recipe.shuffle:
+                for write, part in zip(writers, parts):
+                    for first in range(0, len(part), _LINES):
+                        write(b"".join([lines[row] for row in part[first : first + _LINES]]))
     return dict(zip(names, map(len, parts)))
 
 
@@ -140,26 +147,3 @@ def _cells(table, part_of):
         first += block.rows
     if first != len(part_of):
         raise DataError("has changed while it was read", file=table.file)
-
-
-def _write_reordered(cells, parts, writers, delimiters):
-    with temporary_file() as held:
-        place = np.zeros((1 + max(int(part.max()) for part in parts), 2), np.int64)
-        end = 0
-        for i, rows, columns in cells:
-            lines = [csv_line(row, delimiters[i]) for row in zip(*columns)]
-            place[rows, 0] = [len(line) for line in lines]
-            place[rows, 1] = end + np.cumsum(place[rows, 0]) - place[rows, 0]
-            end += int(place[rows, 0].sum())
-            with writing("a temporary file"):
-                held.write(b"".join(lines))
-        with writing("a temporary file"):
-            held.flush()
-        for write, rows in zip(writers, parts):
-            for first in range(0, len(rows), _LINES):
-                write(
-                    b"".join(
-                        os.pread(held.fileno(), size, start)
-                        for size, start in place[rows[first : first + _LINES]].tolist()
-                    )
-                )

@@ -1,97 +1,56 @@
-"""Tables read by PyArrow: long text, Parquet, Feather, Arrow files and streams."""
+"""Tables read by PyArrow, the one engine: text, Parquet, Feather, Arrow files and streams, frames.
+
+A table gives record batches; what is a number, a word or a blank is decided on their arrays.
+"""
 
 from __future__ import annotations
 
-import functools
+import json
 import os
-import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import numpy as np
 
 from ..core.errors import DataError, needed_library
 from ..core.memory import refuse_beyond
-from ..files.opening import MARK
-from .text import (
+from .types import BLANKS, TableFormat
+from .words import (
+    blank_numbers,
     Block,
     column_names,
-    Layout,
     LONGEST_CELL,
     no_number,
     number_of,
     OUTER,
-    Records,
+    ragged_row,
+    row_error,
     stripped,
     Table,
+    with_points,
     Words,
 )
-from .types import TableFormat
 
-_ROWS = 1 << 15  # of a batch
+_ROWS = 1 << 15  # of a block
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
 _SHOWN = 200  # characters of a message of PyArrow
-_NO_FRACTION = re.compile(r"\.0+(?=Z?$)")  # of seconds
 _PARQUET = b"PAR1"
 _FILE = b"ARROW1"
 _STREAM = b"\xff\xff\xff\xff"
 _FIRST_FEATHER = b"FEA1"
+_PER_SECOND = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
-def text_columns(
-    records: Records, layout: Layout, requested: Mapping[int, str], worded: set[int]
-) -> tuple[int, dict] | None:
-    """As `table_text.converted`; None where a cell is neither a plain number nor a word.
-
-    `worded` are columns of the kind "either" that had words before, and are read as words at once.
-    """
-    if records.longest > LONGEST_CELL or records.data.startswith(MARK):  # which would be skipped
-        return None
-    try:
-        import pyarrow as pa
+def import_pyarrow(file: str) -> Any:
+    """The module pyarrow; `UsageError` about the table `file` where it is not installed."""
+    with needed_library("tables need PyArrow: pip install 'agfmc[table]'", file):
+        import pyarrow
+        import pyarrow.compute
         import pyarrow.csv
-    except ImportError:
-        return None
-    types = {
-        "number": pa.float64(),
-        "either": pa.float64(),
-        "text": pa.string(),
-        "words": pa.dictionary(pa.int32(), pa.string()),
-    }
-    kinds = {
-        str(at): types["words" if at in worded and kind == "either" else kind]
-        for at, kind in requested.items()
-    } or {"0": pa.string()}
-    quoted = layout.quotes and b'"' in records.data
-    try:
-        table = pa.csv.read_csv(
-            pa.BufferReader(records.data),
-            read_options=pa.csv.ReadOptions(
-                use_threads=False,
-                block_size=len(records.data) + 1,
-                column_names=[str(i) for i in range(len(layout.names))],
-            ),
-            parse_options=pa.csv.ParseOptions(
-                delimiter=layout.delimiter,
-                quote_char='"' if quoted else False,
-                newlines_in_values=quoted,
-            ),
-            convert_options=pa.csv.ConvertOptions(
-                include_columns=[*kinds],
-                column_types=kinds,
-                null_values=sorted(layout.blanks),
-                strings_can_be_null=False,
-            ),
-        )
-    except (pa.ArrowException, OSError):
-        return None
-    columns = {}
-    for at, kind in requested.items():
-        array = table.column(str(at)).combine_chunks()
-        columns[at], wrong = _column(array, kind, layout.blanks, pa)
-        if wrong is not None or pa.types.is_floating(array.type) and array.is_nan().sum().as_py():
-            return None
-    return table.num_rows, columns
+        import pyarrow.ipc
+        import pyarrow.parquet
+    return pyarrow
 
 
 def holds_arrow(head: bytes) -> bool:
@@ -100,17 +59,221 @@ def holds_arrow(head: bytes) -> bool:
 
 
 class ArrowTable(Table):
-    """A table in Parquet or Feather, or an Arrow file or stream, in the open file `file`."""
+    """A table whose rows come in record batches of Arrow; `pa` is pyarrow."""
 
-    counted = "row"
+    def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str]):
+        super().__init__(file, names, blanks)
+        self.pa = import_pyarrow(file)
 
-    def __init__(self, file, name: str, form: TableFormat):
-        with needed_library("needs PyArrow: pip install 'agfmc[table]'", name):
-            import pyarrow
-            import pyarrow.ipc
-            import pyarrow.parquet
-        self._pa, self._source, self.file = pyarrow, file, name
-        head = os.pread(file.fileno(), len(_FILE), 0)
+    def batches(self, requested: Mapping[int, str]) -> Iterator[tuple[int, dict[int, Any]]]:
+        """Yield (rows, the arrays of the requested columns by their positions)."""
+        raise NotImplementedError
+
+    def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
+        """The batches as `Block`s of these kinds."""
+        first = 1
+        kinds = dict(requested)
+        for rows, arrays in self.batches(requested):
+            columns = {}
+            faults = []
+            numbers = range(first, first + rows)
+            block = Block(rows, self.file, self.counted, columns, numbers)
+            for at, kind in kinds.items():
+                with self.reading():
+                    columns[at], row, cell = self._column(arrays[at], kind, at)
+                if isinstance(columns[at], Words):  # as the next ones will be
+                    kinds[at] = "words"
+                if row is not None:
+                    faults.append((row, at, cell))
+            if faults:
+                row, at, cell = min(faults)
+                if cell is None:
+                    message = (
+                        f"a cell of column '{self.names[at]}' has more than {LONGEST_CELL} bytes"
+                    )
+                else:
+                    message = no_number(self.names[at], cell)
+                raise block.error(row, message)
+            if rows:
+                yield block
+            first += rows
+        if first == 1:
+            raise DataError("the table has no rows", file=self.file)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Errors of PyArrow within the block are those of the table."""
+        try:
+            yield
+        except self.pa.ArrowMemoryError as error:
+            raise DataError("cannot read: there is not enough memory", file=self.file) from error
+        except (self.pa.ArrowException, OSError, ValueError, KeyError) as error:
+            message = " ".join(str(error).split())
+            raise DataError(
+                f"is damaged, or cannot be read by PyArrow: {message[:_SHOWN]}", file=self.file
+            ) from error
+
+    def _column(self, array, kind, at):
+        """-> (a column of that kind; the first wrong row or None; its cell, None if too long)."""
+        types = self.pa.types
+        if str(array.type) == "string_view":  # whose rows may share long words
+            array = array.dictionary_encode()
+        if types.is_dictionary(array.type):
+            if _is_text(types, array.type.value_type):
+                return self._of_distinct(array, kind)
+            array = array.dictionary_decode()
+        numeric = kind in ("number", "either")
+        values = self._typed_numbers(array)
+        if values is not None and numeric:
+            infinite = np.flatnonzero(np.isinf(values))[:1].tolist()
+            for row in infinite:
+                return None, row, str(values[row])
+            return self._without_blanks(values), None, None
+        array = self._as_text(array, values, at)
+        if numeric:
+            values = self._numbers_in_text(array)
+            if values is not None:
+                return values, None, None
+        if kind != "text":
+            return self._of_distinct(array.dictionary_encode(), kind)
+        long = self._long_cells(array)
+        if long.any():
+            return None, int(np.argmax(long)), None
+        return array.fill_null("").to_pylist(), None, None
+
+    def _of_distinct(self, array, kind):
+        """As `_column`, of a dictionary array of text."""
+        codes = self._floats(array.indices.cast(self.pa.float64()), -1).astype(np.intp)
+        texts = array.dictionary.cast(self.pa.string())
+        if len(texts) > len(codes):  # as of all rows of a file
+            used, codes = np.unique(codes, return_inverse=True)
+            codes -= len(used) and used[0] < 0
+            texts = texts.take(self.pa.array(used[used >= 0]))
+        long = np.append(self._long_cells(texts), False)[codes]
+        if long.any():
+            return None, int(np.argmax(long)), None
+        texts = texts.fill_null("").to_pylist()
+        if kind == "text":
+            texts.append("")
+            return [texts[code] for code in codes.tolist()], None, None
+        cells = [cell.strip(OUTER) for cell in with_points(texts, self.decimal)]
+        if kind != "words":
+            numbers = [np.nan if cell in self.blanks else number_of(cell) for cell in cells]
+            wrong = np.array([number is None for number in numbers] + [False])[codes]
+            if not wrong.any():
+                return np.array([*numbers, np.nan], np.float64)[codes], None, None
+            if kind == "number":
+                row = int(np.argmax(wrong))
+                return None, row, texts[codes[row]]
+        words = tuple(sorted({cell for cell in cells if cell not in self.blanks}))
+        code = {word: i for i, word in enumerate(words)}
+        place = np.array([*(code.get(cell, -1) for cell in cells), -1], np.int32)
+        return Words(words, place[codes]), None, None
+
+    def _long_cells(self, texts):
+        lengths = self.pa.compute.binary_length(texts)
+        return self._floats(lengths.cast(self.pa.float64()), 0) > LONGEST_CELL
+
+    def _without_blanks(self, values):
+        blank = blank_numbers(self.blanks)
+        if blank:
+            return np.where(np.isin(values, blank), np.nan, values)
+        return values
+
+    def _typed_numbers(self, array):
+        """The numbers, float64, of an array whose type has some, NaN where missing; or None."""
+        types = self.pa.types
+        kind = array.type
+        per_second = 1
+        if types.is_duration(kind) or types.is_time(kind):
+            per_second = _PER_SECOND[kind.unit]
+            if types.is_time32(kind):
+                array = array.cast(self.pa.int32())
+            else:
+                array = array.cast(self.pa.int64())
+        elif not (types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)):
+            return None
+        return self._floats(array.cast(self.pa.float64(), safe=False)) / per_second
+
+    def _floats(self, array, missing=np.nan):
+        """The numbers of an array in NumPy; its own method `to_numpy` would load pandas."""
+        if array.null_count == len(array):
+            return np.full(len(array), missing)
+        if array.null_count:
+            array = array.fill_null(missing)
+        return np.frombuffer(array.buffers()[1], np.float64, len(array), array.offset * 8)
+
+    def _as_text(self, array, values, at):
+        """An array of strings; `values` are its numbers, or None."""
+        pa = self.pa
+        types = pa.types
+        kind = array.type
+        if types.is_floating(kind):  # PyArrow would write 1 for 1.0
+            stored = values.astype(f"f{kind.bit_width // 8}")
+            return pa.array(stored.astype(str).astype(object), pa.string(), np.isnan(values))
+        if types.is_duration(kind):
+            return pa.array(list(map(str, values.tolist())), pa.string(), np.isnan(values))
+        if types.is_boolean(kind):
+            return pa.compute.if_else(array, "True", "False")
+        if types.is_timestamp(kind):
+            text = array.cast(pa.string())
+            return pa.compute.replace_substring_regex(text, r"\.0+(Z|[+-]\d\d:?\d\d)?$", r"\1")
+        if types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+            raise DataError(
+                f"expected numbers or words in column '{self.names[at]}', found {kind}",
+                file=self.file,
+            )
+        return array.cast(pa.string())
+
+    def _numbers_in_text(self, array):
+        """The numbers of an array of strings, NaN where blank, or None where a cell is no number.
+
+        A cast accepts what `number_of` does, and infinite numbers and NaN.
+        """
+        compute = self.pa.compute
+        if self.decimal == ",":
+            if compute.any(compute.match_substring(array, ".")).as_py():
+                return None
+            array = compute.replace_substring(array, ",", ".")
+        for is_bare in (False, True):
+            if is_bare:
+                array = compute.utf8_trim(array, OUTER)
+                words = self.pa.array(sorted(self.blanks), self.pa.string())
+                absent = compute.is_in(array, value_set=words)
+                array = compute.if_else(absent, self.pa.scalar(None, self.pa.string()), array)
+            with suppress(self.pa.ArrowInvalid):
+                numbers = array.cast(self.pa.float64())
+                values = self._floats(numbers)
+                if np.count_nonzero(~np.isfinite(values)) == numbers.null_count:
+                    return self._without_blanks(values)
+        return None
+
+
+def _is_text(types, kind):
+    return types.is_string(kind) or types.is_large_string(kind) or "string_view" in str(kind)
+
+
+def typed_blanks(form: TableFormat) -> frozenset[str]:
+    """The missing cells of a table whose cells have types."""
+    if form.blanks is None:
+        return stripped([""])
+    return stripped(form.blanks)
+
+
+def text_blanks(form: TableFormat) -> frozenset[str]:
+    """The missing cells of a table of text."""
+    if form.blanks is None:
+        return stripped(BLANKS)
+    return stripped(form.blanks)
+
+
+class StoredTable(ArrowTable):
+    """A table in Parquet or Feather, or an Arrow file or stream, in the open file `source`."""
+
+    def __init__(self, source, name: str, form: TableFormat):
+        self.pa, self.file = import_pyarrow(name), name
+        self._source = source
+        head = os.pread(source.fileno(), len(_FILE), 0)
         if head.startswith(_FIRST_FEATHER):
             raise DataError(
                 "is in version 1 of Feather: write version 2, the default of "
@@ -119,150 +282,165 @@ class ArrowTable(Table):
             )
         self._is_parquet = head.startswith(_PARQUET)
         self._first = 8 if head.startswith(_FILE) else 0  # a file holds a stream
-        with self._reading():
+        self._texts: list[str] = []
+        with self.reading():
             reader = self._open(())
             if self._is_parquet:
                 schema = reader.schema_arrow
             else:
                 schema = reader.schema
-            self._stored_names = schema.names
-            self._types = schema.types
-        super().__init__(name, column_names(schema.names, name), stripped(form.blanks))
-
-    @contextmanager
-    def _reading(self):
-        try:
-            yield
-        except self._pa.ArrowMemoryError as error:
-            raise DataError("cannot read: there is not enough memory", file=self.file) from error
-        except (self._pa.ArrowException, OSError, ValueError, KeyError) as error:
-            message = " ".join(str(error).split())
-            raise DataError(
-                f"is damaged, or cannot be read by PyArrow: {message[:_SHOWN]}", file=self.file
-            ) from error
+            self._stored = schema.names
+            self._texts = [field.name for field in schema if _is_text(self.pa.types, field.type)]
+        super().__init__(name, column_names(schema.names, name), typed_blanks(form))
+        self.index = stored_index(schema)
 
     def _open(self, requested):
         self._source.seek(self._first)
-        file = self._pa.PythonFile(self._source, mode="r")
-        if self._is_parquet:
-            return self._pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
-        options = self._pa.ipc.IpcReadOptions(included_fields=sorted(requested) or None)
-        return self._pa.ipc.open_stream(file, options=options)
-
-    def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
-        """Blocks of a table of Arrow, where messages count rows."""
-        for position in requested:
-            if self._pa.types.is_nested(self._types[position]) or isinstance(
-                self._types[position], self._pa.BaseExtensionType
-            ):
-                raise DataError(
-                    f"expected numbers or words in column '{self.names[position]}', "
-                    f"found {self._types[position]}",
-                    file=self.file,
-                )
-        first = 1
-        for batch in self._batches(requested):
-            columns = {}
-            faults = []
-            end = first + batch.num_rows
-            for position, kind in requested.items():
-                with self._reading():
-                    array = batch.column(batch.schema.get_field_index(self._stored_names[position]))
-                    if self._pa.types.is_dictionary(array.type):  # of all rows of the file
-                        array = array.dictionary_decode()
-                    columns[position], wrong = _column(array, kind, self.blanks, self._pa)
-                if wrong is not None:
-                    row, cell = wrong
-                    faults.append((row, position, no_number(self.names[position], cell)))
-            block = Block(
-                batch.num_rows,
-                self.file,
-                self.counted,
-                columns,
-                functools.partial(np.arange, first, end),
+        file = self.pa.PythonFile(self._source, mode="r")
+        if self._is_parquet:  # a word is held once, however many cells have it
+            return self.pa.parquet.ParquetFile(
+                file, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=self._texts
             )
-            if faults:
-                raise block.error(*min(faults)[::2])
-            yield block
-            first = end
-        if first == 1:
-            raise DataError("the table has no rows", file=self.file)
+        options = self.pa.ipc.IpcReadOptions(included_fields=sorted(requested) or None)
+        return self.pa.ipc.open_stream(file, options=options)
 
-    def _batches(self, requested):
+    def batches(self, requested):
+        """Batches, whose arrays are checked, as they may be forged."""
         what = "the values of a group of rows"
-        with self._reading():
+        with self.reading():
             reader = self._open(requested)
             if self._is_parquet:
                 for i in range(reader.metadata.num_row_groups):  # pages of one are held
                     refuse_beyond(reader.metadata.row_group(i).total_byte_size, what, self.file)
                 batches = reader.iter_batches(
-                    _ROWS, use_threads=False, columns=[self._stored_names[i] for i in requested]
+                    _ROWS, use_threads=False, columns=[self._stored[i] for i in requested]
                 )
             else:
                 batches = iter(reader)
         while True:
-            with self._reading():
+            with self.reading():
                 batch = next(batches, None)
                 if batch is None:
                     return
                 batch.validate(full=True)  # places and codes may point anywhere else
             refuse_beyond(batch.nbytes, what, self.file)
+            with self.reading():
+                whole = {
+                    at: batch.column(batch.schema.get_field_index(self._stored[at]))
+                    for at in requested
+                }
             for first in range(0, batch.num_rows, _ROWS):
-                yield batch.slice(first, _ROWS)
+                arrays = {at: array.slice(first, _ROWS) for at, array in whole.items()}
+                yield min(_ROWS, batch.num_rows - first), arrays
 
 
-def _column(array, kind, blanks, pa):
-    """-> (a column of that kind, or None and the first wrong row with its cell)."""
-    types = pa.types
-    if (
-        types.is_floating(array.type)
-        or types.is_integer(array.type)
-        or types.is_decimal(array.type)
-    ):
-        values = _numbers(
-            array if types.is_float64(array.type) else array.cast(pa.float64(), safe=False)
-        )
-        if kind in ("number", "either"):
-            for row in np.flatnonzero(np.isinf(values))[:1]:
-                return None, (int(row), str(values[row]))
-            missing = [number for number in map(number_of, blanks) if number is not None]
-            return np.where(np.isin(values, missing), np.nan, values) if missing else values, None
-        if types.is_floating(array.type):  # PyArrow would write 1 for 1.0
-            stored = values.astype(f"f{array.type.bit_width // 8}")
-            array = pa.array(stored.astype(str).astype(object), pa.string(), np.isnan(values))
-    if not types.is_dictionary(array.type):
-        is_time, array = types.is_timestamp(array.type), array.cast(pa.string())
-        if is_time:
-            array = pa.array(
-                [cell and _NO_FRACTION.sub("", cell) for cell in array.to_pylist()], pa.string()
+def stored_index(schema) -> frozenset[str]:
+    """The columns of a schema that were the index of a frame of pandas."""
+    try:
+        index = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+        return frozenset(name for name in index if isinstance(name, str))
+    except (KeyError, ValueError, TypeError):
+        return frozenset()
+
+
+class FrameTable(ArrowTable):
+    """A table of PyArrow in memory."""
+
+    def __init__(self, frame, file: str, form: TableFormat):
+        super().__init__(file, column_names(frame.column_names, file), typed_blanks(form))
+        self._frame = frame
+
+    def batches(self, requested):
+        """Batches of the table."""
+        columns = {str(at): self._frame.column(at) for at in requested}
+        if not columns:
+            yield len(self._frame), {}
+            return
+        table = self.pa.table(list(columns.values()), [*columns])
+        for batch in table.to_batches(_ROWS):
+            yield batch.num_rows, {int(name): batch.column(name) for name in columns}
+
+
+class TextTable(ArrowTable):
+    """A table in text, whose rows open_rows() gives as a new stream of UTF-8 each time.
+
+    `source` has the `delimiter`, whether there are `quotes` and a `header`, and the `decimal`.
+    """
+
+    def __init__(self, name: str, names: tuple[str, ...], blanks: frozenset[str], source, block):
+        super().__init__(name, names, blanks)
+        self._source, self._block = source, block
+        self.decimal = source.decimal
+
+    def batches(self, requested):
+        """Batches of strings; the rows before a ragged one are yielded first."""
+        csv = self.pa.csv
+        width = len(self.names)
+        ragged = []
+
+        def take(row):
+            ragged.append(row)
+            return "skip"
+
+        # behind the last row comes one that no quote which is closed can hold
+        end = "\0" + self._source.delimiter * width
+        columns = [str(at) for at in requested] or ["0"]
+        done = 0
+        with self._long_rows(1):
+            reader = csv.open_csv(
+                self.pa.PythonFile(self._source.open_rows(f"{end}\n".encode()), "r"),
+                csv.ReadOptions(
+                    use_threads=False,  # with threads rows have no numbers
+                    block_size=self._block,
+                    column_names=[str(at) for at in range(width)],
+                ),
+                csv.ParseOptions(
+                    delimiter=self._source.delimiter,
+                    quote_char='"' if self._source.quotes else False,
+                    newlines_in_values=self._source.quotes,
+                    invalid_row_handler=take,
+                ),
+                csv.ConvertOptions(
+                    check_utf8=False,  # as it comes from there
+                    column_types=dict.fromkeys(columns, self.pa.string()),
+                    strings_can_be_null=False,
+                    include_columns=columns,
+                ),
             )
-        if kind == "text":
-            return (array.fill_null("") if array.null_count else array).to_pylist(), None
-        array = array.dictionary_encode()
-    codes = _numbers(array.indices, np.int32, -1)
-    cells = [cell.strip(OUTER) for cell in array.dictionary.to_pylist()]
-    missing = [cell in blanks for cell in cells]
-    if kind != "words":
-        numbers = [np.nan if absent else number_of(cell) for cell, absent in zip(cells, missing)]
-        if None not in numbers:
-            return np.array([*numbers, np.nan])[codes], None
-        if kind == "number":
-            wrong = np.array([number is None for number in numbers] + [False])
-            row = int(np.argmax(wrong[codes]))
-            return None, (row, cells[codes[row]])
-    words = tuple(sorted({cell for cell, absent in zip(cells, missing) if not absent}))
-    code = {word: i for i, word in enumerate(words)}
-    return Words(
-        words, np.array([*(code.get(cell, -1) for cell in cells), -1], np.int32)[codes]
-    ), None
+        while not ragged or done < ragged[0].number - 1:
+            with self._long_rows(done + 1):
+                batch = next(reader, None)
+            if batch is None:
+                break
+            rows = batch.num_rows
+            if ragged:
+                rows = min(rows, ragged[0].number - 1 - done)
+            yield rows, {at: batch.column(str(at)).slice(0, rows) for at in requested}
+            done += rows
+        if ragged and ragged[0].text == end:
+            return
+        if ragged and "\0" not in ragged[0].text:
+            count = ragged[0].actual_columns
+            raise row_error(self, done + 1, ragged_row(count, width, self._source.header, not done))
+        raise row_error(
+            self,
+            done + bool(ragged),
+            "a quote that opens here is not closed; `quotes=False` where quotes are a part of the "
+            "cells",
+        )
 
-
-def _numbers(array, kind=np.float64, missing=np.nan):
-    """The numbers of an array of that type; its own method `to_numpy` would load pandas."""
-    if array.null_count == len(array):
-        return np.full(len(array), missing, kind)
-    if array.null_count:
-        array = array.fill_null(missing)
-    return np.frombuffer(
-        array.buffers()[1], kind, len(array), array.offset * np.dtype(kind).itemsize
-    )
+    @contextmanager
+    def _long_rows(self, first):
+        """Errors of PyArrow within the block are those of the rows from the first on."""
+        try:
+            with self.reading():
+                yield
+        except DataError as error:
+            if "straddling" not in error.message:
+                raise
+            raise row_error(
+                self,
+                first,
+                f"a row from here on is longer than {self._block >> 20} MiB, or its quote is not "
+                "closed",
+            ) from None

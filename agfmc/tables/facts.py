@@ -10,7 +10,7 @@ import numpy as np
 from .dates import DateSurvey
 from .hints import numbers_the_rows
 from .number_forms import FormSurvey, NumberForm
-from .text import number_of, with_points, Words
+from .words import number_of, with_points, Words
 from .types import plain_word
 
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most

@@ -10,7 +10,7 @@ from ..core.errors import AgfmcNotice, DataErrors, one_line
 from ..core.text import first_words
 from .number_forms import Fault
 from .roles import quoted
-from .text import Table, with_points
+from .words import Table, with_points
 
 
 class Findings:

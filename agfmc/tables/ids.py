@@ -14,7 +14,7 @@ from ..core.text import name_fault
 from ..core.memory import refuse_beyond
 from .reading import open_table
 from .roles import column_positions
-from .text import Block, Table, Words
+from .words import Block, Table, Words
 from .types import TableFormat, TableRecipe
 
 _BYTES = 85  # of memory for each row

@@ -1,102 +1,54 @@
-"""Rows that a program has, as tables: dictionaries, frames of columns, lines of JSON."""
+"""Rows that a program has, as tables: dictionaries, and frames of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from ..core.errors import DataError, one_line, UsageError
-from ..files.codec import json_object
-from .text import Block, column_names, stripped, Table
+from .arrow import FrameTable, import_pyarrow, typed_blanks
 from .types import TableFormat
+from .words import Block, column_names, Table
 
 _FEW = 8  # rows of a frame of pandas, which gives so few faster than its columns
+_WIDE = ("Int128", "UInt128")  # types of Polars that Arrow lacks
 
 
 class RowTable(Table):
     """Rows that are dictionaries, whose keys are the columns.
 
     A value is a number, a word, or missing (None, NaN). A row that lacks a column is an error,
-    but its text is empty.
+    but its text is empty. Few rows are read faster so than by PyArrow.
     """
 
-    counted, answered_in = "row", "jsonl"
-
     def __init__(self, rows: Sequence[Mapping], keys: Sequence, form: TableFormat, file: str):
-        super().__init__(file, column_names(map(str, keys), file), stripped((*form.blanks, "")))
-        self._rows = rows
-        self._keys = keys
-        self._numbers = range(1, len(rows) + 1)
-
-    def _values(self, at: int) -> Sequence:
-        return [row[self._keys[at]] for row in self._rows]
+        super().__init__(file, column_names(map(str, keys), file), typed_blanks(form))
+        self.rows = rows
+        self.keys = keys
+        self.numbers: Sequence[int] = range(1, len(rows) + 1)
 
     def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
         """One block of all rows."""
-        columns = {}
-        kinds = {}
-        block = Block(
-            len(self._rows), self.file, self.counted, columns, lambda: np.array(self._numbers)
-        )
+        columns: dict[int, Any] = {}
+        block = Block(len(self.rows), self.file, self.counted, columns, self.numbers)
         for at, kind in requested.items():
-            try:
-                values = self._values(at)
-            except KeyError:
-                lacking = [self._keys[at] not in row for row in self._rows]
-                if kind != "text":
+            key = self.keys[at]
+            values = [row.get(key) for row in self.rows]
+            if None in values and kind != "text":
+                lacking = [key not in row for row in self.rows]
+                if True in lacking:
                     raise block.error(
                         lacking.index(True), f"lacks the column '{one_line(self.names[at])}'"
-                    ) from None
-                values = [row.get(self._keys[at]) for row in self._rows]
-            if isinstance(values, np.ndarray) and kind in ("number", "either"):
-                columns[at] = values.astype(np.float64)
-                continue
-            texts = columns[at] = list(map(_text, values))
+                    )
+            texts = columns[at] = list(map(cell_of, values))
             if None in texts:
+                row = texts.index(None)
                 raise block.error(
-                    texts.index(None),
-                    "expected a number or a word in column "
-                    f"'{one_line(self.names[at])}', found "
-                    f"{type(values[texts.index(None)]).__name__}",
+                    row,
+                    f"expected a number or a word in column '{one_line(self.names[at])}', "
+                    f"found {type(values[row]).__name__}",
                 )
-            if kind != "text":
-                kinds[at] = kind
-        yield self.of_text(block, kinds)
-
-    def put(self, data: bytes, line: int) -> None:
-        """Let `blocks` yield these lines, JSON objects, of which the first has that number."""
-        self.counted = "line"
-        self._rows = []
-        self._numbers = []
-        for number, text in enumerate(data.split(b"\n"), line):
-            if text.strip():
-                try:
-                    self._rows.append(json_object(text))
-                except ValueError as error:
-                    raise DataError(str(error), file=self.file, line=number) from None
-                self._numbers.append(number)
-
-    def line_texts(self, data: bytes, positions: Sequence[int]) -> list[str]:
-        """The text of these columns in one line, empty where it cannot be read."""
-        row: Mapping = {}
-        with suppress(ValueError):
-            row = json_object(data)
-        return [_text(row.get(self._keys[at])) or "" for at in positions]
-
-
-class FrameTable(RowTable):
-    """A frame of named columns that NumPy takes, of pandas, Polars, PyArrow or NumPy itself."""
-
-    def _values(self, at):
-        values = np.asarray(self._rows[self._keys[at]])
-        if values.dtype.kind in "iuf" and type(self.blanks) is frozenset:  # no number is missing
-            return values
-        if values.dtype.kind == "M":  # as datetime writes it
-            values = values.astype("datetime64[us]")
-        return values.tolist()
+        yield self.of_text(block, {at: kind for at, kind in requested.items() if kind != "text"})
 
 
 def table_in_memory(source: Any, form: TableFormat) -> Table:
@@ -115,33 +67,70 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
     if isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
         keys = dict.fromkeys(key for row in source for key in row)
         return RowTable(source, list(keys), form, kind)
-    if hasattr(source, "iloc") and hasattr(source, "columns") and len(source) < _FEW:
+    is_pandas = hasattr(source, "iloc") and hasattr(source, "columns")
+    if is_pandas and len(source) < _FEW:
         names = list(source.columns)
         rows = source.to_numpy(dtype=object).tolist()
         return RowTable([dict(zip(names, row)) for row in rows], names, form, kind)
-    array_names = getattr(getattr(source, "dtype", None), "names", None)
-    names = getattr(source, "column_names", getattr(source, "columns", array_names))
-    if names is None and hasattr(source, "__arrow_c_stream__"):
-        import pyarrow
+    pa = import_pyarrow(kind)
+    names = getattr(getattr(source, "dtype", None), "names", None)
+    if is_pandas:
+        columns = [source.iloc[:, at] for at in range(source.shape[1])]
+        names = map(str, source.columns)
+    elif names is not None:  # of a structured array
+        columns = [source[name] for name in names]
+    else:
+        return FrameTable(_arrow_of(source, pa), kind, form)
+    arrays = [_array_of(pa, column, kind) for column in columns]
+    return FrameTable(pa.table(arrays, list(names)), kind, form)
 
-        source = pyarrow.table(source)
-        names = source.column_names
-    if names is None:
-        raise UsageError(
-            "expected a table: its file or name, a list of dictionaries, or a frame "
-            f"whose columns have names, found {type(source).__name__}"
+
+def _arrow_of(source, pa):
+    """A frame that Arrow takes as a table of PyArrow."""
+    if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # lazy, of Polars
+        source = source.collect()
+    if hasattr(source, "get_columns"):  # of Polars
+        wide = [column.name for column in source.get_columns() if str(column.dtype) in _WIDE]
+        source = source.cast(dict.fromkeys(wide, float))
+    if hasattr(source, "__arrow_c_stream__"):
+        return pa.table(source)
+    if hasattr(source, "to_arrow"):
+        return source.to_arrow()
+    raise UsageError(
+        "expected a table: its file or name, a list of dictionaries, or a frame "
+        f"whose columns have names, found {type(source).__name__}"
+    )
+
+
+def _array_of(pa, column, kind):
+    """The array of a column of pandas or NumPy; one of several types becomes text."""
+    try:
+        array = pa.array(column, from_pandas=True)
+        if not isinstance(array.type, pa.BaseExtensionType):
+            return array
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        pass
+    values = column.tolist()
+    cells = list(map(cell_of, values))
+    if None in cells:
+        row = cells.index(None)
+        raise DataError(
+            f"row {row + 1}: expected a number or a word, found {type(values[row]).__name__}",
+            file=kind,
         )
-    return FrameTable(source, list(names), form, kind)
+    return pa.array(cells, pa.string())
 
 
-def _text(value):
-    """The cell that a value is; None for what is neither a number nor a word."""
+def cell_of(value: Any) -> str | None:
+    """The cell that a value is, "" where missing; None for what is neither a number nor a word."""
     if isinstance(value, str):
         return value
     if value is None or type(value).__name__ == "NAType":  # of pandas, which compares to nothing
         return ""
     if hasattr(value, "__len__"):
         return None
-    if value == value:
-        return str(value)
-    return ""
+    if value != value:
+        return ""
+    if hasattr(value, "total_seconds"):
+        return str(value.total_seconds())
+    return str(value)

@@ -13,7 +13,7 @@ from ..core.memory import refuse_beyond
 from .dates import expected
 from .reading import columns_called, open_table
 from .roles import listed_names
-from .text import Block, Table, with_points, Words
+from .words import Block, Table, with_points, Words
 from .types import LARGEST, plain_word, TableFormat, TableRecipe
 
 _SHOWN = 8  # columns in a line

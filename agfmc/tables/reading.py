@@ -1,51 +1,38 @@
-"""Tables of rows and named columns, read in blocks of rows: CSV and its kin, Parquet, Arrow.
+"""Tables of rows and named columns, read in blocks of rows: text, Parquet, Arrow, frames.
 
-What a table is its first bytes tell: gzip, Parquet, Arrow, else text.  Text is converted by
-PyArrow where it is installed and the text is long, else by Python's module csv, with the same
-answers; Parquet and Arrow need PyArrow.
+What a table is its first bytes tell: gzip, Parquet, Arrow, else text.
 """
 
 from __future__ import annotations
 
-import functools
+import codecs
+import csv
 import io
 import itertools
 import os
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, ExitStack
-from dataclasses import replace
-
-import numpy as np
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, ExitStack, suppress
 
 from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
 from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
-from ..files.opening import Chained, CutLine, GZIP, MARK, open_input, read_all, Unzipped
-from .arrow import ArrowTable, holds_arrow, text_columns
+from ..files.opening import Chained, GZIP, MARK, open_input, read_all, Unzipped
+from .arrow import holds_arrow, StoredTable, text_blanks, TextTable
 from .memory import table_in_memory
-from .text import (
-    behind_first,
-    BLOCK,
-    Block,
-    column_names,
-    column_of_commas,
-    converted,
-    guess_delimiter,
-    Layout,
-    LONGEST_CELL,
-    number_of,
-    read_records,
-    split_line,
-    stripped,
-    Table,
-    Words,
-)
 from .types import TableFormat
+from .words import column_names, DECIMAL_COMMA, number_of, OUTER, Table
 
-_HEAD = 1 << 16  # bytes from which the delimiter is guessed
+BLOCK = 1 << 22  # bytes of text that are read at a time, at most those of a row
+_PIECE = 1 << 18  # bytes that are decoded at a time
+_HEAD = 1 << 16  # characters from which the delimiter is guessed
+_GUESSED = 20  # rows from which it is
+_DELIMITERS = ",;\t|"
 _MAGIC = 8  # bytes that tell Parquet and Arrow
-_LEAST = 1 << 20  # bytes of text for which PyArrow is worth loading
+_QUOTED = re.compile('"[^"]*"')
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+WINDOWS = "windows-1252"
 _COMPRESSED = (
     *(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
     b"\xfd7zXZ\0",
@@ -53,156 +40,248 @@ _COMPRESSED = (
 )
 
 
-class _TextTable(Table):
-    """A table in text, perhaps compressed with gzip; `head` is None for a file that can be read
-    again.
+class _Utf8:
+    """The bytes of a stream of text, in UTF-8 without its mark.
+
+    Without an `encoding` the text is in UTF-8, or in UTF-16 with its mark; behind nothing but ASCII
+    what is no UTF-8 is Windows-1252, and `encoding` says so then.
     """
 
-    def __init__(self, file, head, form, engine, block, name):
-        self.file, self._input, self._head, self._engine, self._block = (
-            name,
-            file,
-            head,
-            engine,
-            block,
-        )
-        self._opened = ()
-        self._in_parts = False
-        head, stream = self._begin()
-        _refuse_foreign(head, name)
-        if form.delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
-            form = replace(form, delimiter="\t")
-        self._layout = Layout(
-            form.delimiter
-            or guess_delimiter(head.decode("utf-8", "replace"), form.quotes, len(head) < _HEAD),
-            form.quotes,
-            form.header,
-            stripped(form.blanks),
-        )
-        commas = None
-        if form.decimal is None and self._layout.delimiter == ";":
-            commas = column_of_commas(
-                head.decode("utf-8", "replace"), self._layout, len(head) < _HEAD
-            )
-        self.decimal = form.decimal or ("." if commas is None else ",")
-        cells, line, self._opened = self._records(head, stream)
-        if not form.header:
-            cells = tuple(str(i + 1) for i in range(len(cells)))
-        elif all(number_of(cell) is not None for cell in cells):
-            raise DataError(
-                "the first line holds numbers: `header=False` where there are no names",
-                file=name,
-                line=line,
-            )
-        else:
-            cells = column_names(cells, name, line)
-        super().__init__(name, cells, self._layout.blanks)
-        self._layout = self._layout._replace(names=cells, decimal=self.decimal)
-        if commas is not None and commas < len(cells):
-            self.warn(
-                f"decimals have commas, as in column '{one_line(cells[commas])}' "
-                '(`decimal="."` says that they have points)'
-            )
+    def __init__(self, stream, encoding, file):
+        head = read_all(stream, len(MARK))
+        self._guesses = encoding is None and head != MARK
+        if encoding is None and head.startswith(_UTF_16):
+            encoding = "utf-16"
+        self.encoding = encoding
+        self._file, self._stream = file, Chained(head, stream)
+        self._decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
+        self._held = b""
+        self._plain = encoding is None  # all bytes so far were ASCII
+        self._begun = False
+        self._line = 1
 
-    def _begin(self):
-        """(the first bytes of the text, without the mark of UTF-8; the stream of the others)."""
-        stream = self._input
-        if self._head is None:
+    def read(self, size):
+        """So many bytes, fewer at the end."""
+        parts = [self._held]
+        length = len(self._held)
+        while length < size and (piece := self._decoded(max(size - length, _PIECE))) is not None:
+            parts.append(piece)
+            length += len(piece)
+        data = b"".join(parts)
+        self._held = data[size:]
+        return data[:size]
+
+    def _decoded(self, size):
+        """About so many bytes more, None at the end."""
+        piece = self._stream.read(size)
+        if self._plain and piece.isascii() and not self._decoder.getstate()[0]:
+            data = piece
+        else:
+            data = self._text(piece).encode()
+        self._begun = True
+        if b"\0" in data:
+            fault = "is not text: it holds a NUL (`encoding` names that of UTF-16 without its mark)"
+            raise self._error(data[: data.index(b"\0")], fault)
+        self._line += data.count(b"\n")
+        if piece or data:
+            return data
+        return None
+
+    def _text(self, piece):
+        try:
+            text = self._decoder.decode(piece, not piece)
+        except UnicodeDecodeError as error:
+            text = self._windows(error.object, error.start)
+        self._plain = self._plain and text.isascii()
+        if self._begun:
+            return text
+        return text.removeprefix("\ufeff")
+
+    def _windows(self, data, start):
+        """The text of bytes of which those from start on are in another encoding."""
+        if self._guesses and self._plain and data[:start].isascii():
+            with suppress(UnicodeDecodeError):
+                text = data.decode(WINDOWS)
+                self.encoding = WINDOWS
+                self._decoder = codecs.getincrementaldecoder(WINDOWS)()
+                warn_user(
+                    f"{self._file}: is read as {WINDOWS}, as it is not in UTF-8 (`encoding` names "
+                    "another one)"
+                )
+                return text
+        raise self._error(
+            data[:start],
+            f"is not text in {self.encoding or 'UTF-8'}: `encoding` names that which it is in",
+        ) from None
+
+    def _error(self, before, message):
+        return DataError(message, file=self._file, line=self._line + before.count(b"\n"))
+
+
+class _Joined:
+    """The streams one behind the other."""
+
+    closed = False
+
+    def __init__(self, *streams):
+        self._streams = list(streams)
+
+    def read(self, size):
+        """So many bytes, fewer at the end."""
+        data = b""
+        while self._streams and len(data) < size:
+            piece = self._streams[0].read(size - len(data))
+            if not piece:
+                del self._streams[0]
+            data += piece
+        return data
+
+
+class TextSource:
+    """A text with a table, perhaps compressed with gzip, whose first row, `cells`, is read.
+
+    `head` is None for a file that can be read again, else what was read of the stream; `comma` is
+    the first column with decimal commas, or None.
+    """
+
+    def __init__(self, file, head, form: TableFormat, name: str):
+        self.quotes, self.header, self.delimiter = form.quotes, form.header, form.delimiter
+        self._file, self._name, self._encoding = file, name, form.encoding
+        self._is_file = head is None
+        self._stream = self._open(head)
+        _refuse_foreign(self._raw_head, name)
+        data = read_all(self._stream, BLOCK)
+        text = data.decode("utf-8", "surrogateescape")
+        begin = re.match("sep=(.)\r?\n|", text)  # as spreadsheets write it
+        text = text[begin.end() :]
+        sample = text[:_HEAD]
+        if self.delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
+            self.delimiter = "\t"
+        elif self.delimiter is None:
+            self.delimiter = begin[1] or guess_delimiter(sample, self.quotes)
+        self.cells, rows = self._first_row(text)
+        self.comma = None
+        if form.decimal is None and self.delimiter == ";":
+            self.comma = self._column_of_commas(sample)
+        self.decimal = form.decimal or ("." if self.comma is None else ",")
+        if not self.header:
+            rows = text
+        self._rows = rows.encode("utf-8", "surrogateescape")
+        self._skipped = len(data) - len(self._rows)
+
+    def _open(self, head):
+        """The stream of the text from its beginning."""
+        if head is None:
+            stream = self._file
             stream.seek(0)
-        elif self._opened is None:
-            raise UsageError("this table can be read only once", file=self.file)
         else:
-            stream = Chained(self._head, stream)
-        head = read_all(stream, len(GZIP))
-        if head.startswith(GZIP):
-            head, stream = b"", Unzipped(Chained(head, stream), self.file)
-        return read_all(stream, _HEAD, head).removeprefix(MARK), stream
+            stream = Chained(head, self._file)
+        self._raw_head = read_all(stream, _MAGIC)
+        stream = Chained(self._raw_head, stream)
+        if self._raw_head.startswith(GZIP):
+            stream = Unzipped(stream, self._name)
+        return _Utf8(stream, self._encoding, self._name)
 
-    def _records(self, head, stream):
-        """(the cells of the first record, its line, the `Records` of the rows)."""
-        records = read_records(Chained(head, stream).read, self.file, self._layout, self._block)
-        for first in records:
-            cells, rest = behind_first(first, self._layout)
-            if cells is not None:
-                return (
-                    cells,
-                    int(first.lines(self._layout, 1)[0]),
-                    itertools.chain([rest if self._layout.header else first], records),
-                )
-        raise DataError("expected a table, found no line", file=self.file)
+    def open_rows(self, end: bytes) -> _Joined:
+        """A stream of the rows, behind the header, in UTF-8, with `end` behind them."""
+        rows, stream = self._rows, self._stream
+        self._rows = None
+        if rows is None and not self._is_file:
+            raise UsageError("this table can be read only once", file=self._name)
+        if rows is None:
+            if stream.encoding == WINDOWS:  # which is said once
+                self._encoding = WINDOWS
+            stream = self._stream = self._open(None)
+            read_all(stream, self._skipped)
+            rows = b""
+        return _Joined(io.BytesIO(rows), stream, io.BytesIO(b"\n" + end))
 
-    def put(self, data: bytes, line: int) -> None:
-        """Let `blocks` yield the rows of these lines, the number of the first being `line`.
+    def reader(self, lines: Iterable[str], strict: bool = True) -> Iterator[list[str]]:
+        """The cells of lines, split by Python's module csv."""
+        if self.quotes:
+            quoting = csv.QUOTE_MINIMAL
+        else:
+            quoting = csv.QUOTE_NONE
+        return csv.reader(lines, strict=strict, delimiter=self.delimiter, quoting=quoting)
 
-        Each line is a row: a cell with a line break is a quote that is not closed.
-        """
-        if self._layout.quotes and b'"' in data:
-            for number, text in enumerate(data.split(b"\n"), line):
-                if text.count(b'"') % 2:
-                    raise DataError(
-                        "a quote is not closed in its line", file=self.file, line=number
-                    )
-        self._in_parts = True
-        self._opened = read_records(io.BytesIO(data).read, self.file, self._layout, len(data), line)
-
-    def line_texts(self, data: bytes, positions: Sequence[int]) -> list[str]:
-        """The cells of these columns in one line, empty where they cannot be read.
-
-        Other cells may be too long, and the line may be cut.
-        """
-        cells = split_line(data, self._layout)
-        if isinstance(data, CutLine):
-            del cells[-1:]
-        elif len(cells) != len(self.names):
-            cells = []
-        texts = [cells[at] if at < len(cells) else "" for at in positions]
-        return [text if len(text) <= LONGEST_CELL else "" for text in texts]
-
-    def blocks(self, requested):
-        parts = self._opened or self._records(*self._begin())[2]
-        self._opened = None
-        layout = self._layout
-        done = 0
-        worded = set()
-        least = {None: _LEAST, "arrow": 0, "csv": np.inf}[self._engine]
-        for records in parts:
-            long = len(records.data) >= least and layout.decimal == "."
-            if long:
-                result = text_columns(records, layout, requested, worded)
-            else:
-                result = None
-            rows, columns = result or converted(records, layout, requested, not done)
-            worded |= {at for at, column in columns.items() if isinstance(column, Words)}
-            if rows:
-                yield Block(
-                    rows,
-                    self.file,
-                    self.counted,
-                    columns,
-                    functools.partial(records.lines, layout, rows),
-                )
-            done += rows
-        if not done and not self._in_parts:
+    def _first_row(self, text):
+        """(its cells, the text behind it)."""
+        lines = io.StringIO(text, newline="")
+        try:
+            cells = next(filter(None, self.reader(lines)), None)
+        except csv.Error as error:
             raise DataError(
-                "the table has no rows" + " behind its header" * layout.header, file=self.file
-            )
+                f"cannot split the first row into cells ({error}); `quotes=False` where quotes are "
+                "a part of the cells",
+                file=self._name,
+                line=1,
+            ) from None
+        if cells is None:
+            raise DataError("expected a table, found no line", file=self._name)
+        return cells, lines.read()
+
+    def _column_of_commas(self, sample):
+        """The first column, from 0, with decimal commas in most of its first cells, or None."""
+        lines = sample.splitlines(keepends=True)[self.header :]
+        if len(sample) == _HEAD:
+            del lines[-1:]
+        with suppress(csv.Error):
+            columns = itertools.zip_longest(*self.reader(lines), fillvalue="")
+            for at, cells in enumerate(columns):
+                commas = sum(bool(DECIMAL_COMMA.fullmatch(cell.strip(OUTER))) for cell in cells)
+                if 2 * commas > len(cells):
+                    return at
+        return None
+
+
+def guess_delimiter(sample: str, quotes: bool = True) -> str:
+    """The delimiter of a table that begins so, guessed from the first rows."""
+    if quotes:
+        sample = _QUOTED.sub("", sample)
+    lines = re.split("\r\n|\n|\r", sample)
+    if len(lines) > 1:
+        lines.pop()
+    lines = [line for line in lines if line][:_GUESSED] or [""]
+    counts = {mark: [line.count(mark) for line in lines] for mark in _DELIMITERS}
+    agreeing = {
+        mark: count[0]
+        for mark, count in counts.items()
+        if count[0] and 2 * count.count(count[0]) > len(lines)
+    }
+    candidates = agreeing or {mark: sum(count) for mark, count in counts.items() if count[0]}
+    return max(candidates, key=candidates.get, default=",")
 
 
 def _refuse_foreign(head, file):
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(
-            "is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable", file=file, line=1
-        )
-    if head.startswith(b"sep="):
-        raise DataError(
-            "names the delimiter, for spreadsheets: remove this line", file=file, line=1
-        )
     if head.startswith(SPREADSHEET):
         raise DataError("is a spreadsheet or an archive: save the table as CSV", file=file)
     if head.startswith(_COMPRESSED):
         raise DataError(
             "is compressed in another way than by gzip, which alone is read: unpack it", file=file
         )
+
+
+def names_of(source: TextSource, file: str) -> tuple[str, ...]:
+    """The names of the columns of a text; `DataError` where its first row holds none."""
+    if not source.header:
+        return tuple(str(i + 1) for i in range(len(source.cells)))
+    if all(number_of(cell) is not None for cell in source.cells):
+        raise DataError(
+            "the first row holds numbers: `header=False` where there are no names", file=file
+        )
+    return column_names(source.cells, file)
+
+
+def _text_table(file, head, form, block, name):
+    source = TextSource(file, head, form, name)
+    names = names_of(source, name)
+    table = TextTable(name, names, text_blanks(form), source, block)
+    if source.comma is not None and source.comma < len(names):
+        table.warn(
+            f"decimals have commas, as in column '{one_line(names[source.comma])}' "
+            '(`decimal="."` says that they have points)'
+        )
+    return table
 
 
 def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
@@ -242,12 +321,7 @@ def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
 
 @contextmanager
 def open_table(
-    path,
-    form: TableFormat = TableFormat(),
-    stdin=None,
-    again: bool = False,
-    engine: str | None = None,
-    block: int = BLOCK,
+    path, form: TableFormat = TableFormat(), stdin=None, again: bool = False, block: int = BLOCK
 ) -> Iterator[Table]:
     """The `Table` in a file, for `with`; `-` is standard input (`stdin`, a binary stream).
 
@@ -259,9 +333,7 @@ def open_table(
     again : bool
         `Table.blocks` may be called several times; what cannot be read twice is held in a temporary
         file.
-    engine : {"csv", "arrow"}, optional
-        Reader of text; None for what suits.
-    block : int, bytes of text that are read at a time, about
+    block : int, bytes of text that are read at a time, at most those of a row
 
     Raises
     ------
@@ -271,14 +343,8 @@ def open_table(
         text = path.read()
         if isinstance(text, str):
             text = text.encode("utf-8", "surrogateescape")
-        yield _TextTable(
-            io.BytesIO(text),
-            None,
-            form,
-            engine,
-            block,
-            str(getattr(path, "name", type(path).__name__)),
-        )
+        name = str(getattr(path, "name", type(path).__name__))
+        yield _text_table(io.BytesIO(text), None, form, block, name)
         return
     if not isinstance(path, (str, bytes, os.PathLike)):
         yield path if isinstance(path, Table) else table_in_memory(path, form)
@@ -292,14 +358,9 @@ def open_table(
             is_file = True
         if holds_arrow(head):
             whole = stack.enter_context(os.fdopen(os.dup(file.fileno()), "rb"))
-            yield ArrowTable(whole, name, form)
+            yield StoredTable(whole, name, form)
         else:
-            yield _TextTable(file, None if is_file else head, form, engine, block, name)
-
-
-def table_of_heading(heading: bytes, form: TableFormat, file: str) -> Table:
-    """The `Table` of a text of which only the first line is there; `put` gives it the others."""
-    return _TextTable(io.BytesIO(), heading, form, None, BLOCK, file)
+            yield _text_table(file, None if is_file else head, form, block, name)
 
 
 @contextmanager

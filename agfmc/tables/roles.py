@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..core.errors import DataError, one_line
 from ..core.text import first_words
 from .reading import columns_called
-from .text import number_of, Table
+from .words import number_of, Table
 from .types import ColumnRoles, LABEL_NAMES
 
 

@@ -23,7 +23,7 @@ from .findings import Findings
 from .hints import IDENTIFIER
 from .number_forms import Fault, is_named_date, is_serial, NumberForm, WAYS
 from .roles import listed_names, quoted, resolve_roles, Roles
-from .text import number_of, Table
+from .words import number_of, Table
 from .types import (
     ColumnRecipe,
     ColumnRoles,

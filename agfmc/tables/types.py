@@ -34,18 +34,27 @@ class TableFormat:
     delimiter : character between cells, None where it is guessed from the first lines
     header : the first line holds the names of the columns, which else are numbers from 1
     quotes : cells may stand in double quotes, as in RFC 4180
-    blanks : cells that are missing values
+    blanks : cells that are missing values; None: the words of `BLANKS` in text, and in tables whose
+        cells have types those without a value alone
     decimal : "." or "," in numbers; None: a comma where the delimiter is a semicolon and most of
         the first cells of a column have one
+    encoding : of the text, None for UTF-8, UTF-16 with its mark, or else Windows-1252
     """
 
     delimiter: Word | None = None
     header: bool = True
     quotes: bool = True
-    blanks: tuple[Word, ...] = BLANKS
+    blanks: tuple[Word, ...] | None = None
     decimal: Word | None = None
+    encoding: Word | None = field(default=None, metadata={"optional": True})
 
     def __post_init__(self):
+        try:
+            known = self.encoding is None or "".encode(self.encoding) is not None
+        except (LookupError, ValueError):
+            known = False
+        if not known:
+            raise UsageError(f"`encoding`: there is no encoding {self.encoding!r}")
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"`decimal`: expected a point or a comma, found {self.decimal!r}")
         bad = self.delimiter is not None and (
@@ -65,13 +74,12 @@ class TableFormat:
         layout = self
         if recipe.layout is not None and self == TableFormat():
             layout = recipe.layout
-        if layout.blanks == BLANKS:
-            more = ()
-        else:
-            more = layout.blanks
-        blanks = {*recipe.blanks, *more}
-        if blanks == {*layout.blanks}:
-            return layout
+        blanks = {*recipe.blanks, *(layout.blanks or ())}
+        if blanks == {""} and layout.blanks is None:  # of a table whose cells had types
+            words = {*recipe.classes}.union(*(one.categories or () for one in recipe.columns))
+            if words.isdisjoint(BLANKS):
+                return layout
+            blanks = {*BLANKS} - words
         return replace(layout, blanks=tuple(sorted(blanks)))
 
 

@@ -5,7 +5,7 @@ Each step is a process of its own; its seconds on the clock, its seconds of proc
 memory are printed, and the ratio of the seconds to those of the first line of the part.  Parts:
 
     read      20 columns of a text table and of Parquet: pandas, PyArrow alone, and the reader of
-              this suite with either engine, in one thread
+              this suite with PyArrow, in one thread
     convert   table2agf, which reads twice, with a quarter of the rows and with all
     classify  trained on 6000 rows, and all rows answered with their probabilities as a table:
               scikit-learn's ColumnTransformer and SVC with Platt's sigmoids, and classify_m
@@ -46,7 +46,7 @@ PANDAS = "import pandas; pandas.read_{}({!r}{}).shape"
 ARROW = "import pyarrow.csv as c, pyarrow.parquet as p; t = {}"
 OURS = """
 from agfmc.tables.reading import open_table
-with open_table({path!r}{engine}) as table:
+with open_table({path!r}) as table:
     wanted = {{at: "number" if name[0] == "x" else "words" for at, name in enumerate(table.names)
               if name != "id"}}
     wanted[table.names.index("id")] = "text"
@@ -161,15 +161,14 @@ def read(folder, args):
             ARROW.format("c.read_csv('table.csv', read_options=c.ReadOptions(use_threads=False))")
         ),
     )
-    part.line("agfmc, PyArrow", python(OURS.format(path="table.csv", engine="")))
-    part.line("agfmc, module csv", python(OURS.format(path="table.csv", engine=", engine='csv'")))
+    part.line("agfmc", python(OURS.format(path="table.csv")))
     part = Part(folder, "reading table.parquet")
     part.line("pandas.read_parquet", python(PANDAS.format("parquet", "table.parquet", "")))
     part.line(
         "pyarrow.parquet alone, one thread",
         python(ARROW.format("p.read_table('table.parquet', use_threads=False)")),
     )
-    part.line("agfmc", python(OURS.format(path="table.parquet", engine="")))
+    part.line("agfmc", python(OURS.format(path="table.parquet")))
 
 
 def convert(folder, args):

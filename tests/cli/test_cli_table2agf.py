@@ -99,7 +99,7 @@ def test_test_data_have_the_features_and_numbers_of_training(run, rows):
     few[0][0] = "green"
     write("few.csv", few, ["colour", "kind", "id", "b", "a", "e"])
     done = run("table2agf", "--recipe", "b.recipe", "few.csv", "f")
-    assert "column 'e' is not needed" in done.err and "first 'green' in line 2" in done.err
+    assert "column 'e' is not needed" in done.err and "first 'green' in row 1" in done.err
     kept = [i for i, row in enumerate(rows) if row[4] != "ash"]
     x = read_vec("b.vec")[kept]
     x[0, 2:] = 0

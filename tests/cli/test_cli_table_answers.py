@@ -260,12 +260,12 @@ def test_ids_must_differ(run):
     table[10][0] = table[2][0]  # of another code
     Path("twice.csv").write_text(text(table))
     run("classify_m", "pairs.mbm", "twice.csv", "out.csv", status=1).refused(
-        "twice.csv:12: column 'id' has 'r2': the id is that of an earlier line already"
+        "twice.csv: row 11: column 'id' has 'r2': the id is that of an earlier row already"
     )
     assert not Path("out.csv").exists()
     answers(run, "--id", "id,code", "pairs.mbm", "twice.csv")
     run("classify_m", "--id", "code", "pairs.mbm", "test.csv", "o.csv", status=1).refused(
-        "test.csv:5: column 'code' has '1': the id is that of an earlier line"
+        "test.csv: row 4: column 'code' has '1': the id is that of an earlier row"
     )
 
 
@@ -396,7 +396,7 @@ def test_words_that_training_did_not_know_are_told_once(run):
     found = run("classify_m", "pairs.mbm", "new.csv", "o.csv")
     found.line(
         "warning: new.csv: column 'colour' has 4 cells with words that training did not "
-        "know, first 'pink' in line 7"
+        "know, first 'pink' in row 6"
     )
     run("table2agf", "--recipe", "pairs.mbc.recipe", "new.csv", "points")
     lines = run("classify_m", "pairs.mbm", "points.vec", "a").out.splitlines()
@@ -419,8 +419,12 @@ def test_blanks_are_filled_as_in_training(run, model):
 @pytest.mark.parametrize(
     "at, cell, message",
     [
-        (1, "", ":12: column 'length' has a missing value, and training, with --missing error"),
-        (2, "1e39", ":12: column 'width': 1e+39 is more than single precision holds"),
+        (
+            1,
+            "",
+            ": row 11: column 'length' has a missing value, and training, with --missing error",
+        ),
+        (2, "1e39", ": row 11: column 'width': 1e+39 is more than single precision holds"),
     ],
 )
 @pytest.mark.parametrize("more", [(), ("--all-columns",)])
@@ -478,12 +482,14 @@ def test_what_does_not_go_together(run, words, message):
 def test_ids_that_stand_twice_among_all_columns(run):
     table = rows(20, 4)
     Path("twice.csv").write_text(text([*table, table[0]]))
-    run("classify_m", "pairs.mbm", "twice.csv", "o.csv", status=1).refused("twice.csv:22: column")
+    run("classify_m", "pairs.mbm", "twice.csv", "o.csv", status=1).refused(
+        "twice.csv: row 21: column 'id'"
+    )
     run("classify_m", "--all-columns", "pairs.mbm", "twice.csv", "o.csv")
     assert len(Path("o.csv").read_text().splitlines()) == 22
     run(
         "classify_m", "--all-columns", "--id", "id", "pairs.mbm", "twice.csv", "p.csv", status=1
-    ).refused("twice.csv:22:")
+    ).refused("twice.csv: row 21: ")
 
 
 @pytest.mark.few(1)

@@ -77,7 +77,7 @@ def test_without_classes(run, rows):
     assert read("p.tsv", "\t")[1:] + read("q.csv")[1:] == rows
     run("agf_preprocess", "-C", "--sample", "9", "t.csv", "s.csv")
     assert len(read("s.csv")) == 10
-    told = "column 'kind', line 6: no class, in 1 of 90 rows"
+    told = "column 'kind', row 4: no class, in 1 of 90 rows"
     for options in (["--sample", "9"], ["-z"]):
         run("agf_preprocess", *options, *LABEL, "t.csv", "x.csv", status=1).refused(told)
     assert not Path("x.csv").exists()

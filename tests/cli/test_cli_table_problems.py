@@ -60,10 +60,10 @@ def test_collars(run, collars):
         "numbers: if this means a missing value, --blanks -999 takes it so",
         "table2agf: warning: collars.csv: column 'cover': 1 word differs from others in case or "
         "blanks alone, as 'Forest', 'forest' (--fold-case makes them one)",
-        "table2agf: collars.csv: column 'length', line 2: \"100 cm\" is in another unit than "
+        "table2agf: collars.csv: column 'length', row 1: \"100 cm\" is in another unit than "
         '"1.0 m" (1 m is 100 cm): write all numbers in one unit; --categorical takes all cells '
         "as words, --ignore leaves the column out",
-        "table2agf: collars.csv: column 'steps', line 32: \"many\" is no number, as other cells "
+        "table2agf: collars.csv: column 'steps', row 31: \"many\" is no number, as other cells "
         "are: --blanks names words that mean a missing value, --categorical takes all cells as "
         "words, --ignore leaves the column out",
     ]

@@ -481,7 +481,7 @@ def test_agf_train_leaves_a_recipe_for_other_commands(run):
 
 def test_classes_in_an_order_of_their_own(run):
     words = "table2agf", *LABEL, "t.csv", "--classes"
-    run(*words, "cat,ant", status=1).refused('line 9: "bee fly" is a class')
+    run(*words, "cat,ant", status=1).refused('row 8: "bee fly" is a class')
     run(*words, "cat,ant,bee fly")
     out = run("print_control", "-Q", "one-vs-one", "t.csv").out
     assert out.startswith("# class 0: cat\n# class 1: ant\n# class 2: bee fly\n")
@@ -537,8 +537,8 @@ def test_missing_values(run, policy):
     same_models(run, ["v.csv", "--recipe", "data/v.recipe"], ["v", "-n"])
     told = run("table2agf", "v.csv", *LABEL, "-E", "error", status=1).err.splitlines()
     assert [line.partition(": --missing")[0] for line in told] == [
-        "table2agf: v.csv: column 'length', line 5: a missing value, one of 2",
-        "table2agf: v.csv: column 'colour', line 9: a missing value",
+        "table2agf: v.csv: column 'length', row 4: a missing value, one of 2",
+        "table2agf: v.csv: column 'colour', row 8: a missing value",
     ]
 
 

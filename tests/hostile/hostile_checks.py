@@ -116,6 +116,7 @@ def check_message(error, reader, path):
     if (
         reader.text
         and error.line is None
+        and not error.message.startswith(("row ", "column"))
         and reader.name not in SIDECARS
         and not any(part in text for part in WITHOUT_LINE)
     ):

@@ -76,9 +76,9 @@ def test_places_of_rows(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('id,class,p:x,set\n"a\nb",x,1,x\nc,x,2,x\n')
     columns = read(path)
-    assert columns.numbers.tolist() == [2, 4]
+    assert columns.numbers.tolist() == [1, 2]
     error = columns.error(1, "it is so")
-    assert isinstance(error, DataError) and str(error) == f"{path}:4: it is so"
+    assert isinstance(error, DataError) and str(error) == f"{path}: row 2: it is so"
 
 
 def test_many_blocks_have_one_list_of_words(tmp_path):

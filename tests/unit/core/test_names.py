@@ -13,7 +13,7 @@ from agfmc.data.libsvm import read_svm
 from agfmc.tables.ids import RowIds
 from agfmc.tables.memory import table_in_memory
 from agfmc.tables.recipe_file import format_recipe
-from agfmc.tables.text import column_names
+from agfmc.tables.words import column_names
 from agfmc.tables.types import ColumnRecipe, TableFormat, TableRecipe
 
 BREAK = "it has a line break"

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 from agfmc.data.as_text import _numbers
-from agfmc.tables.text import number_of
+from agfmc.tables.words import number_of
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))

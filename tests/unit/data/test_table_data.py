@@ -26,7 +26,7 @@ def test_ids_that_are_repeated_are_refused_where_they_must_differ(tmp_path):
     table = "id,c,x\n1,red,1\n2,blue,2\n1,red,3\n"
     (part,) = rows(tmp_path, table, text=(0,))
     assert part.text == [["1", "2", "1"]]
-    with pytest.raises(DataError, match="4: column 'id' has '1': the id is that of an"):
+    with pytest.raises(DataError, match="row 3: column 'id' has '1': the id is that of an"):
         rows(tmp_path, table, text=(0,), unique=(0,))
 
 

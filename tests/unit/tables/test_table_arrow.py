@@ -12,7 +12,7 @@ import pytest
 from agfmc.core import memory
 from agfmc.core.errors import AgfmcError, DataError, UsageError
 from agfmc.tables import arrow
-from agfmc.tables.text import Words
+from agfmc.tables.words import Words
 from agfmc.tables.reading import open_table
 from agfmc.tables.types import TableFormat
 
@@ -50,8 +50,8 @@ NUMBER = {
 }
 WORD = {
     0: ["a", "b", "c"],
-    5: ["true", None, "false"],
-    6: ["red", None, "red"],
+    5: ["True", None, "False"],
+    6: ["red", "NA", "red"],
     8: ["2020-01-02 03:04:05", None, "2020-01-02 03:04:05"],
     9: ["2020-01-02", "2020-01-02", None],
     12: ["x", None, "y"],
@@ -142,11 +142,11 @@ def test_blanks_are_missing_in_numbers_too():
     "column, kind, message",
     [
         (
-            pa.array(["1", "NA", "2,5"]),
+            pa.array(["1", "", "2,5"]),
             "number",
             "row 3: expected a number in column 'c', found '2,5': a decimal has a point, 2.5",
         ),
-        (pa.array([True]), "number", "row 1: expected a number in column 'c', found 'true'"),
+        (pa.array([True]), "number", "row 1: expected a number in column 'c', found 'True'"),
         (
             pa.array([1, float("inf")]),
             "either",
@@ -202,18 +202,19 @@ def test_a_table_in_parquet_is_that_in_text():
         {
             "n": pa.array(rng.integers(-9, 9, 300), mask=rng.random(300) < 0.1),
             "x": pa.array(rng.normal(size=300), mask=rng.random(300) < 0.1),
-            "w": pa.array(rng.choice(["red", " blue", "NA", "", "7"], 300)),
-            "b": pa.array(rng.random(300) < 0.5),
+            "w": pa.array(rng.choice(["red", " blue", "-", "", "7"], 300)),
+            "b": pa.array(rng.choice(["True", "False"], 300)),
         }
     )
     out = io.BytesIO()
     pyarrow.csv.write_csv(table, out)
+    table = table.set_column(3, "b", pa.compute.equal(table["b"], "True"))
     for kind in ("either", "words", "text"):
         wanted = dict.fromkeys(range(4), kind) if kind != "text" else {0: kind, 2: kind, 3: kind}
         if kind == "words":
             del wanted[1]  # decimals may be written otherwise
         text = read(out.getvalue(), wanted, block=1 << 20)
-        assert text[1] == list(range(2, 302))
+        assert text[1] == list(range(1, 301))
         for form in ("parquet", "feather", "stream"):
             assert read(stream_of(table, form), wanted) == (text[0], list(range(1, 301)))
 
@@ -226,6 +227,36 @@ def test_a_file_is_read_again_and_by_its_bytes(tmp_path):
             with open_table(name, stdin=stdin, again=True) as table:
                 for _ in range(2):
                     assert [plain(block[0]) for block in table.blocks({0: "text"})] == [TEXT[0]]
+
+
+def test_a_word_of_some_length_is_refused_before_it_is_copied():
+    word = "x" * (1 << 20)
+    array = pa.DictionaryArray.from_arrays(pa.array([0] + [1] * 9999), pa.array(["a", word]))
+    for column in (array, pa.array(["a", word])):
+        for kind in ("parquet", "feather"):
+            for wanted in ("text", "either"):
+                message = wrong(stream_of(pa.table({"w": column}), kind), {0: wanted})
+                assert message == "row 2: a cell of column 'w' has more than 65536 bytes"
+
+
+def test_times_and_durations_are_seconds_and_pandas_names_its_index():
+    table = pa.table(
+        {
+            "t": pa.array([datetime.time(9, 5), None], pa.time64("us")),
+            "d": pa.array([datetime.timedelta(minutes=1.5), None], pa.duration("ms")),
+            "__index_level_0__": [3, 4],
+        }
+    )
+    table = table.replace_schema_metadata({"pandas": '{"index_columns": ["__index_level_0__"]}'})
+    for kind in ("parquet", "feather"):
+        data = stream_of(table, kind)
+        assert read(data, {0: "either", 1: "number"})[0] == {0: [32700, None], 1: [90, None]}
+        assert read(data, {0: "text", 1: "text"})[0] == {
+            0: ["09:05:00.000000", ""],
+            1: ["90.0", ""],
+        }
+        with open_table("-", stdin=io.BytesIO(data)) as opened:
+            assert opened.index == {"__index_level_0__"}
 
 
 def test_the_first_version_of_feather_is_refused():
@@ -261,15 +292,15 @@ def test_damaged_files_are_refused_in_one_line(kind):
     assert told > 50
 
 
-def test_without_pyarrow_text_is_read_and_parquet_is_refused(tmp_path):
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv"])
+def test_without_pyarrow_tables_are_refused(name, tmp_path):
     (tmp_path / "a.parquet").write_bytes(stream_of(TABLE, "parquet"))
+    (tmp_path / "a.csv").write_text("a\n1\n")
     (tmp_path / "pyarrow.py").write_text("raise ModuleNotFoundError('none')")
     code = (
-        "import io, sys\nfrom agfmc.tables.reading import open_table\n"
+        "import sys\nfrom agfmc.tables.reading import open_table\n"
         "assert 'pyarrow' not in sys.modules\n"
-        "with open_table('-', stdin=io.BytesIO(b'a\\n' + b'1\\n' * 600_000)) as table:\n"
-        "    assert sum(block.rows for block in table.blocks({0: 'number'})) == 600_000\n"
-        "with open_table('a.parquet') as table:\n    pass\n"
+        f"with open_table('{name}') as table:\n    pass\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -279,17 +310,17 @@ def test_without_pyarrow_text_is_read_and_parquet_is_refused(tmp_path):
         capture_output=True,
     )
     assert (
-        done.stderr.splitlines()[-1]
-        == f"{UsageError.__module__}.UsageError: a.parquet: needs PyArrow: pip install 'agfmc[table]'"
+        done.stderr.splitlines()[-1] == f"{UsageError.__module__}.UsageError: {name}: "
+        "tables need PyArrow: pip install 'agfmc[table]'"
     )
 
 
 def test_memory_that_does_not_suffice_is_no_damage(tmp_path):
     pa.feather.write_feather(pa.table({"a": [1.0]}), tmp_path / "t")
     with open(tmp_path / "t", "rb") as file:
-        table = arrow.ArrowTable(file, "t", TableFormat())
+        table = arrow.StoredTable(file, "t", TableFormat())
         with (
             pytest.raises(DataError, match="t: cannot read: there is not enough memory"),
-            table._reading(),
+            table.reading(),
         ):
             raise pa.ArrowMemoryError("malloc of size 64 failed")
