@@ -87,7 +87,7 @@ def test_survey(run, survey):
         "says that they have points)",
         "table2agf: warning: survey.csv: column 'Ort': 1 word differs from others in case or "
         "blanks alone, as 'Ost', 'ost' (--fold-case makes them one)",
-        "table2agf: survey.csv: column 'Note', line 10: \"2.5\" has other marks in its digits than "
+        "table2agf: survey.csv: column 'Note', row 9: \"2.5\" has other marks in its digits than "
         '"0,5": write all numbers in one way; --categorical takes all cells as words, --ignore '
         "leaves the column out",
     ]
