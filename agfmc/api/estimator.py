@@ -47,7 +47,7 @@ from ..prediction.recalibrate import calibrated_points, recalibrate, with_decode
 from ..tables.recipe_file import format_recipe
 from ..tables.types import ColumnRecipe, TableRecipe
 from ..training.fit import TrainingSettings
-from .functions import given_learner, search_best, search_options, train_tree
+from .functions import given_learner, scales_of, search_best, search_options, train_tree
 from .labels import factors_of, labels_for, labels_in, named, weights_of
 
 BEST = "best"  # in the place of the name of a scheme
@@ -131,12 +131,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         `learner__C`; or a name, with the parameters below and `options`.  None: what `options` say,
         else "svm".
     C, coef0, tol : float, default=None
-    gamma : float, "scale" or "auto", default=None
+    gamma : float, "scale" or "auto", default="scale"
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "exponential"}, default=None
     degree : int, default=None
         Parameters of a learner that is not given as an object.  None: what `options` say, else its
-        default: for "svm" an rbf kernel, C 1 and gamma 1/n_features.  gamma "auto" is
-        1 / n_features, and "scale" 1 / (n_features * variance of X), as of SVC; with `normalise`
+        default: for "svm" an rbf kernel and C 1.  gamma "auto" is 1 / n_features, and "scale",
+        which `options` may override, 1 / (n_features * variance of X), as of SVC; with `normalise`
         that of the normalised X.
         "nystrom" has no C and no tol.
     n_landmarks : int, default=None
@@ -153,9 +153,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Further training options in the letters of the learner's own program, such as "-s 1"
         for nu-SVC.  Learner, parameters and options are for classifiers that have no options
         of their own in `control`.
-    normalise : bool, default=False
+    normalise : bool or "auto", default="auto"
         Divide features by their standard deviations.  This is saved with the model, as the scaler
-        of a pipeline is not.
+        of a pipeline is not.  "auto": where their scales differ so much that few of them would
+        count, with a notice, for learners that use distances or products of points; sparse `X` and
+        `estimator` stay as they are.
     n_components : int, default=None
         Project the features on so many singular vectors.
     platt : {"auto", "loo", "cv"}, default="auto"
@@ -243,7 +245,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         learner=None,
         C=None,
         kernel=None,
-        gamma=None,
+        gamma="scale",
         degree=None,
         coef0=None,
         tol=None,
@@ -254,7 +256,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         num_leaves=None,
         min_child_samples=None,
         options="",
-        normalise=False,
+        normalise="auto",
         n_components=None,
         platt="auto",
         class_weight=None,
@@ -427,7 +429,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
         seed = seed_of(self.random_state)
         learner = learner_of(self, seed)
-        if self._searches and learner != "":
+        if self._searches and (self.learner, self.options, _given_parameters(self)) != (
+            None,
+            "",
+            {},
+        ):
             raise ValueError("control='best' chooses the learner and its options: leave them out")
         X, y = self._checked(X, y)
         check_classification_targets(y)
@@ -447,12 +453,17 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         data = with_final_weights(
             with_groups(data, groups), classes=factors_of(self.class_weight, labelled)
         )
+        w = data.weights and data.weights.w
+        if self._searches:
+            scale = self.normalise is not False
+        else:
+            scale = scales_of(self.normalise, data.x, learner, w)
         if isinstance(learner, BinaryLearner):
-            learner = learner.checked(X, self.normalise)
+            learner = learner.checked(data.x, scale, w)
         settings = TrainingSettings(
             learner,
             seed,
-            scale=bool(self.normalise),
+            scale=scale,
             nsv=self.n_components,
             platt=self.platt,
             workers=workers_of(self.n_jobs),
@@ -527,7 +538,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     @property
     def _keeps_sparse(self):
-        if self.estimator is None and (self.normalise or self.n_components):
+        if self.estimator is None and (self.normalise is True or self.n_components):
             return False
         return self._learner_can("keeps_sparse")
 
@@ -990,8 +1001,7 @@ _FLAT = (
 def learner_of(estimator, seed=0):
     """The learner that an estimator's parameters say, not yet checked, or the `MemberLearners` of
     its estimators, or its `options`, where these are alone."""
-    given = {name: getattr(estimator, name) for name in _FLAT}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = _given_parameters(estimator)
     if estimator.estimator is not None:
         others = {"learner": estimator.learner, "options": estimator.options, **given}
         for name, value in others.items():
@@ -1004,14 +1014,25 @@ def learner_of(estimator, seed=0):
             estimators = (estimators,)
         return MemberLearners(tuple(estimators), seed)
     learner = given_learner(estimator.learner, estimator.options)
-    if not given:
+    if learner is estimator.learner and isinstance(learner, BinaryLearner):
+        if given:
+            name = next(iter(given))
+            raise ValueError(f"{name} is a parameter of `learner`: set learner__{name}")
         return learner
-    if learner is estimator.learner:
-        name = next(iter(given))
-        raise ValueError(f"{name} is a parameter of `learner`: set learner__{name}")
     if isinstance(learner, str):
         learner = parse_options(learner)
-    return learner.set_params(**given)
+    learner.set_params(**given)
+    if estimator.gamma == "scale" and getattr(learner, "gamma", 0) is None:
+        learner.set_params(gamma="scale")
+    return learner
+
+
+def _given_parameters(estimator):
+    """Parameters of learners that are not the defaults of the estimator, {name: value}."""
+    given = {name: getattr(estimator, name) for name in _FLAT}
+    if given["gamma"] == "scale":  # is for learners that have a gamma, where `options` say none
+        del given["gamma"]
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def flat_parameters(learner):

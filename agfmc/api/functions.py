@@ -16,10 +16,10 @@ from ..control.write import format_tree
 from ..core.answers import Results
 from ..core.costs import cost_matrix, CostMatrix
 from ..core.errors import AgfmcNotice, UsageError, warn_user
-from ..core.points import as_numbers, SparsePoints
+from ..core.points import as_numbers, is_sparse, SparsePoints
 from ..data.class_names import check_names
 from ..data.from_table import read_table as read_training_table
-from ..data.normalisation import named_features
+from ..data.normalisation import feature_share, named_features, UNEVEN
 from ..data.groups import with_groups
 from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
@@ -34,6 +34,7 @@ from ..files.result_store import ResultCache
 from ..experiments.tuning import find_options
 from ..learners.options import BinaryLearner
 from ..learners.protocol import parse_options
+from ..learners.svm import SVM
 from ..models.configuration import Configuration
 from ..models.merge import assemble
 from ..prediction.calibrate import calibrated
@@ -150,7 +151,7 @@ def train(
     *,
     options: str = "",
     learner: BinaryLearner | None = None,
-    normalise: bool = False,
+    normalise: bool | str = "auto",
     seed: int = 1,
     **training,
 ) -> Configuration:
@@ -174,12 +175,15 @@ def train(
     y : array of shape (n,), default=None
         Labels: whole numbers or words.
     options : str, default=""
-        Training options of the binary classifiers, as for multi_borders.
+        Training options of the binary classifiers, as for multi_borders. Without these, a
+        `learner` or those of control text, it is `agfmc.SVM(gamma="scale")`.
     learner : SVM, Linear, Logistic, Nystrom or Trees, default=None
         In place of options: what trains the binary classifiers, with its parameters, as
         `agfmc.SVM(C=10, gamma="scale")`.
-    normalise : bool, default=False
-        Divide features by their standard deviations, as a part of the configuration.
+    normalise : bool or "auto", default="auto"
+        Divide features by their standard deviations, as a part of the configuration. "auto": where
+        their scales differ so much that few of them would count, with a notice, and the learner
+        uses distances or products of points; sparse points stay as they are.
     seed : int, default=1
         Seed of all random choices.
     **training
@@ -236,16 +240,44 @@ def given_learner(learner, options=""):
     return learner
 
 
+def scales_of(normalise, x, learner, weights=None) -> bool:
+    """Whether points x (n, d) are divided by standard deviations: as given, or with "auto" where
+    they need it for this learner, which a notice says."""
+    if normalise != "auto":
+        return bool(normalise)
+    if is_sparse(x) or not getattr(learner, "uses_distances", False) or len(x) < 2:
+        return False
+    share = feature_share(x, weights)
+    if share >= UNEVEN:
+        return False
+    warn_user(
+        f"scales of features differ so much that about {max(1, round(share * x.shape[1]))} of "
+        f"{x.shape[1]} would count: they are divided by their standard deviations, as a part of the "
+        "model (`normalise=False` leaves them as they are)",
+        AgfmcNotice,
+    )
+    return True
+
+
 def _prepared(control, x, y, options="", learner=None, **training):
     """The checked `Dataset` and the settings of training."""
+    if not options and learner is None and not isinstance(control, (Tree, os.PathLike)):
+        if is_scheme(control) or not isinstance(control, str):  # text may say options of its own
+            learner = SVM(gamma="scale")
     options = known = given_learner(learner, options)
     if isinstance(options, str):
         known = parse_options(options)
     # as far as is known before planning
     data = _data(x, y, training, not is_scheme(control) or known.allows_nan)
-    settings = _settings(options, **training)
+    given = training.pop("normalise", "auto")
+    if given == "auto" and training.get("normalisation") is not None:
+        given = False
+    settings = _settings(
+        options, scales_of(given, data.x, known, data.weights and data.weights.w), **training
+    )
     if known is options:
-        settings = replace(settings, options=known.checked(data.x, settings.scale))
+        weights = data.weights and data.weights.w
+        settings = replace(settings, options=known.checked(data.x, settings.scale, weights))
     return data, settings
 
 

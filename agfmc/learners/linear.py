@@ -90,7 +90,7 @@ class Linear(CLearner, PlaneLearner):
         "-R": ("free_bias", 0, 1, True, False),
     }
 
-    def checked(self, x=None, scales=False):
+    def checked(self, x=None, scales=False, weights=None):
         """As of any learner."""
         learner = super().checked()
         if learner.solver not in _TOLERANCE:

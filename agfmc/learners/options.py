@@ -94,6 +94,7 @@ class BinaryLearner(_Learner):
     sides = 2
     svm_type = "c_svc"
     gives_probabilities = corrects_probabilities = False
+    uses_distances = True  # or products of points: scales of features matter
     recognised_by = "seal"
     packing = "points"
 
@@ -121,7 +122,7 @@ class BinaryLearner(_Learner):
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
-    def checked(self, x=None, scales=False):
+    def checked(self, x=None, scales=False, weights=None):
         """A copy whose values are as `parse` gives them, for points x (n, d), which are divided by
         their standard deviations in training if `scales`; `UsageError` for one that cannot be."""
         values = {}
@@ -202,6 +203,15 @@ class BinaryLearner(_Learner):
         return [f"-w{side} {factor!r}" for side, factor in self.weights]
 
 
+def _variance(x, w):
+    """The variance of all values of x (n, d), whose rows have weights w (n,), or None."""
+    if w is None or np.ptp(w) == 0:
+        return float(np.var(x, dtype=np.float64))
+    share = w / (w.sum() * x.shape[1])
+    mean = share @ x.sum(axis=1, dtype=np.float64)
+    return float(share @ np.square(x - mean).sum(axis=1, dtype=np.float64))
+
+
 class KernelLearner(BinaryLearner):
     """A learner of two sides with svm-train's letters of a kernel, -t -d -g -r.
 
@@ -213,7 +223,7 @@ class KernelLearner(BinaryLearner):
         """True if the kernel is linear: sparse points then stay sparse."""
         return self.kernel == "linear"
 
-    def checked(self, x=None, scales=False):
+    def checked(self, x=None, scales=False, weights=None):
         """As of any learner; words for gamma become numbers."""
         if not isinstance(self.gamma, str):
             return super().checked()
@@ -224,7 +234,7 @@ class KernelLearner(BinaryLearner):
             if scales:
                 variance = float(np.mean(np.ptp(x, axis=0) > 0))
             else:
-                variance = float(np.var(x, dtype=np.float64))
+                variance = _variance(x, weights)
         learner = self.changed(gamma=1.0 / (x.shape[1] * (variance or 1.0)))
         return super(KernelLearner, learner).checked()
 

@@ -135,7 +135,7 @@ class SVM(CLearner, KernelLearner):
     }
     strange = _STRANGE
 
-    def checked(self, x=None, scales=False):
+    def checked(self, x=None, scales=False, weights=None):
         """As of any learner."""
         number = self.svm_type
         if isinstance(number, str):
@@ -144,7 +144,7 @@ class SVM(CLearner, KernelLearner):
                     f"`svm_type`: expected one of {', '.join(_TYPES)}, found {number!r}"
                 )
             number = _TYPES[number]
-        learner = super(SVM, self.changed(svm_type=number)).checked(x, scales)
+        learner = super(SVM, self.changed(svm_type=number)).checked(x, scales, weights)
         return learner.changed(
             svm_type=list(_TYPES)[learner.svm_type], shrinking=bool(learner.shrinking)
         )

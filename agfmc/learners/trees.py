@@ -69,6 +69,7 @@ class Trees(Boosting, PlaneLearner):
     weights: tuple = ()
 
     name = svm_type = "trees"
+    uses_distances = False
     gives_probabilities = allows_nan = uses_seed = holds_out = True
     keeps_sparse = False
 

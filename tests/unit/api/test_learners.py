@@ -180,7 +180,10 @@ def estimator():
     "learner, flat",
     [
         (agfmc.SVM(C=10, gamma="scale"), {"C": 10, "gamma": "scale"}),
-        (agfmc.SVM(shrinking=False, kernel="poly"), {"options": "-h 0", "kernel": "polynomial"}),
+        (
+            agfmc.SVM(shrinking=False, kernel="poly", gamma="scale"),
+            {"options": "-h 0", "kernel": "polynomial"},
+        ),
         (agfmc.Logistic(C=2), {"learner": "logistic", "C": 2}),
         (agfmc.Nystrom(20, gamma="auto"), {"learner": "nystrom", "n_landmarks": 20, "gamma": 0.25}),
     ],

@@ -73,7 +73,8 @@ def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
     x, y = points()
     (tmp_path / "c.mbc").write_text(TEXT)
     models = [
-        estimator(control, C=3).fit(x, y) for control in (TEXT, tmp_path / "c.mbc", parse(TEXT))
+        estimator(control, C=3, gamma=None).fit(x, y)
+        for control in (TEXT, tmp_path / "c.mbc", parse(TEXT))
     ]
     for model in models:
         assert [text.split(" -e")[0] for text in options_told(model)] == [
@@ -177,7 +178,10 @@ def test_options_c_and_gamma():
     two = estimator(options="-e 0.01 -c 2 -g 0.25").fit(x, y)
     assert options_told(one) == options_told(two)
     assert "-g 0.25 -c 2.0 -e 0.01" in options_told(one)[0]
-    assert "-g 1/d -c 1.0 -e 0.001" in options_told(estimator().fit(x, y))[0]
+    assert "-g 1/d -c 1.0 -e 0.001" in options_told(estimator(gamma=None).fit(x, y))[0]
+    assert (
+        f"-g {float(1 / (x.shape[1] * x.var()))!r} -c 1.0" in options_told(estimator().fit(x, y))[0]
+    )
     kinds = {"kernel": "polynomial", "degree": 2, "coef0": 1.5, "tol": 0.01, "learner": "svm"}
     assert options_told(estimator(**kinds).fit(x, y)) == options_told(
         estimator(options="-t 1 -d 2 -r 1.5 -e 0.01").fit(x, y)

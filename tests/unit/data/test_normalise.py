@@ -9,7 +9,13 @@ from hypothesis import given, strategies as st
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.data.libagf import read_std, write_std
 from agfmc.data import normalisation
-from agfmc.data.normalisation import covariance, fit_normalisation, named_features, uneven_features
+from agfmc.data.normalisation import (
+    covariance,
+    feature_share,
+    fit_normalisation,
+    named_features,
+    uneven_features,
+)
 from own_warnings import no_own_warnings, own_warnings, texts_of
 
 
@@ -200,11 +206,12 @@ def test_a_feature_that_the_stored_factor_would_wipe_out_is_refused(nsv):
     "scale, found",
     [
         ((1, 1, 1), None),
-        ((1, 9, 1), None),
+        ((1, 1.6, 1), None),
+        ((1, 9, 1), (1, 0)),
         ((1, 0.01, 30), (2, 1)),
-        ((0, 1, 2), None),
+        ((0, 1, 1.5), None),
         ((1e100, 1, 1), (0, 1)),
-        ((1e-100, 1, 1), (1, 0)),
+        ((1e-100, 1, 1), None),  # two of three count
     ],
 )
 def test_features_of_unequal_scales(scale, found):
@@ -215,19 +222,16 @@ def test_features_of_unequal_scales(scale, found):
         large, small, ratio = uneven
         assert large == found[0] and scale[small] == scale[found[1]]
         assert ratio == pytest.approx(x[:, large].std() / x[:, small].std(), rel=0.1)
+    assert uneven_features(x[:5]) is None
 
 
-def test_rare_values_say_nothing_of_scales():
-    x = np.random.default_rng(0).normal(size=(3000, 6))
-    x[:, 1] = np.arange(3000) % 500 == 0  # rare words
-    x[:, 2] = np.arange(3000) % 500 != 0
-    x[:, 3] = np.where(np.arange(3000) % 300, 0, x[:, 3] * 0.1)  # mostly 0
-    x[:, 4] = 7
-    x[:, 5] = np.where(np.arange(3000) % 3, 0, x[:, 5] * 5)  # mostly 0, and as large as others
-    assert uneven_features(x) is None
-    x[:, 5] *= 10
-    assert uneven_features(x)[0] == 5
-    assert uneven_features(x[:5]) is None and uneven_features(x[:, 4:5]) is None
+def test_effective_share_of_features_by_hand():
+    x = np.array([[0, 0, 7, 0.0], [2, 4, 7, np.nan], [4, 8, 7, 2]])
+    v = np.array([4, 16, 2])  # of the features that vary
+    assert feature_share(x) == pytest.approx(22**2 / (3 * np.sum(v**2)))
+    assert feature_share(np.ones((4, 2))) == 1
+    w = np.array([2, 1, 0.0])
+    assert feature_share(x, w) == pytest.approx(feature_share(x[[0, 0, 1]]))
 
 
 def test_covariance_by_hand():

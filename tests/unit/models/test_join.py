@@ -47,7 +47,7 @@ def models():
             normalise=True,
             nsv=2,
         ),
-        "linear": train(parse('"" {"" {0 2} 1}'), X, Y, options="learner=linear"),
+        "linear": train(parse('"" {"" {0 2} 1}'), X, Y, options="learner=linear", normalise=False),
         "laplacian": train(REST, X, Y, options="-t laplacian -g .5", normalise=True),
         "ensemble": train(
             parse('# weights: 2 1 0.5\n"" {"" {0 2} 1} "" {"" {0 1} 2} "" {0 "" {1 2}}'),
@@ -158,7 +158,11 @@ def test_what_does_not_go_together(models):
         (agfmc.train(PAIRS, X, Y + 1, options="-g 1"), ControlError, "class"),
         (agfmc.train(PAIRS, X[:, :3], Y, options="-g 1"), ModelError, "3 features"),
         (replace(svm, normalisation=None), ModelError, "holds no normalisation"),
-        (agfmc.train(parse(NODE), X, Y), ModelError, "code K can be a member only"),
+        (
+            agfmc.train(parse(NODE), X, Y, normalise=False),
+            ModelError,
+            "code K can be a member only",
+        ),
     ):
         if message is not None:
             with pytest.raises(error, match=message) as raised:
