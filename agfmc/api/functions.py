@@ -218,6 +218,8 @@ def train(
     >>> agfmc.Classifier(model).probabilities(x[:5]).shape
     (5, 4)
     """
+    if learner is None and not options and is_scheme(control):  # a control file may say others
+        learner = SVM(gamma="scale")
     data, settings = _prepared(
         control, x, y, options, learner, normalise=normalise, seed=seed, **training
     )
@@ -261,9 +263,6 @@ def scales_of(normalise, x, learner, weights=None) -> bool:
 
 def _prepared(control, x, y, options="", learner=None, **training):
     """The checked `Dataset` and the settings of training."""
-    if not options and learner is None and not isinstance(control, (Tree, os.PathLike)):
-        if is_scheme(control) or not isinstance(control, str):  # text may say options of its own
-            learner = SVM(gamma="scale")
     options = known = given_learner(learner, options)
     if isinstance(options, str):
         known = parse_options(options)

@@ -384,7 +384,7 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint, thre
     [
         (
             "# class 0: b\n# class 1: a\n",
-            "class 0 has two names, 'b' and 'a': its '# class' lines and",
+            "class 0 has two names, 'b' and 'a': its names of classes and",
         ),
         ("# class 1: c\n", "class 1 has two names, 'c' and 'b'"),
         ("# class 1: b\n# class 2: b\n", "2:1: two classes, 1 and 2, have the same name, 'b'"),

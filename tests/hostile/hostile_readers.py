@@ -19,10 +19,11 @@ import numpy as np
 from hostile_store import calibration, check_visible, forest, RECIPE
 
 from agfmc.control.graphviz import format_dot
+from agfmc.control.matrix import parse_matrix
 from agfmc.control.parse import parse
 from agfmc.control.tree import looks_like_options
 from agfmc.control.write import format_tree
-from agfmc.core.errors import DataError, ModelError, UsageError
+from agfmc.core.errors import ControlError, DataError, ModelError, UsageError
 from agfmc.models.files import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.models.description import describe_recipe
@@ -299,6 +300,13 @@ def same_json(found, raw):
 
     assert within(found, json.loads(raw))
     json.dumps(found, allow_nan=False)
+
+
+def matrix_of_file(path):
+    rows = parse_matrix(Path(path).read_text("utf-8", "replace"), path)
+    if rows is None:
+        raise ControlError("is no matrix", file=path)
+    return rows
 
 
 def anything(found, raw):
@@ -815,6 +823,14 @@ def readers():
                 "control.parse.closing_quote",
                 "models.control_files.read_control",
             ],
+        ),
+        (
+            "coding matrix",
+            matrix_of_file,
+            [b"-1 1 0  # first\n-1, 0, +1\n 0 -1 1\n"],
+            True,
+            anything,
+            ["control.matrix.parse_matrix"],
         ),
         ("names", class_names.read_names, [NAMES], True, named, ["data.class_names.read_names"]),
         (

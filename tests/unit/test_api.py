@@ -87,7 +87,8 @@ def test_a_session_with_a_table(tmp_path, run, monkeypatch):
     table = agfmc.read_table("t.csv", label="kind", ids="id", missing="median")
     assert isinstance(table, agfmc.Dataset) and table.x.shape == (61, 4)
     assert table.recipe.features == ("size", "colour=blue", "colour=green", "colour=red")
-    model = agfmc.train("one-vs-one", table, normalise=True)
+    # the options of the commands, which this session compares itself with
+    model = agfmc.train("one-vs-one", table, normalise=True, learner=agfmc.SVM())
     model.save("m.mbm")
     again = agfmc.load("m.mbm")
     assert again.recipe == model.recipe == table.recipe

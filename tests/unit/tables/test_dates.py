@@ -12,6 +12,7 @@ from agfmc.tables.points import TableEncoder
 from agfmc.tables.reading import open_table
 from agfmc.tables.survey import survey_table
 from agfmc.tables.types import ColumnRoles
+from own_warnings import own_warnings, texts_of
 
 
 @pytest.mark.parametrize(
@@ -192,9 +193,9 @@ def test_columns_of_times():
         f"{row % 24}:{row:02},{row}:00:00,20{row % 4 + 20}-0{row % 9 + 1}-11,{row % 2}\n"
         for row in range(50)
     )
-    with pytest.warns(AgfmcWarning) as told:
+    with own_warnings() as told:
         recipe, x = points_of(text)
-    said = str(told[0].message)
+    said = texts_of(told)[0]
     for part in (
         "'clock' has times of day: its features are the minutes since midnight, and hour as sine and "
         "cosine",
