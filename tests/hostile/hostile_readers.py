@@ -303,9 +303,9 @@ def same_json(found, raw):
 
 
 def matrix_of_file(path):
-    rows = parse_matrix(Path(path).read_text("utf-8", "replace"), path)
+    rows = parse_matrix(opening.read_bytes(path).decode("utf-8", "replace"), path)
     if rows is None:
-        raise ControlError("is no matrix", file=path)
+        raise ControlError("is no matrix", file=path, line=1)
     return rows
 
 
