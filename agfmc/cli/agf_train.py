@@ -94,7 +94,10 @@ def get_parser():
         "and their scores (- is standard output)",
         output_file,
     )
-    group.add("-v, --verbose", "print all configurations that were tried, with their scores")
+    group.add(
+        "-v, --verbose",
+        "print the columns of a table and all configurations that were tried, with their scores",
+    )
     add_report(
         group,
         "of data, comparison, model, and a final five-fold cross-validation, "

@@ -181,13 +181,13 @@ def describe_normalisation(normalisation: Normalisation) -> dict:
 
 
 def describe_recipe(recipe: TableRecipe) -> dict:
-    """A dictionary of plain values: all of a recipe, the names of its features, and the "form" of
-    numbers in words."""
+    """A dictionary of plain values: all of a recipe, the names of its features, the numbers of columns
+    of each kind, and the "form" of numbers in words."""
     content = encode(recipe)
     for plain, column in zip(content["columns"], recipe.columns):
         if column.numbers is not None:
             plain["numbers"]["form"] = column.numbers.words
-    return {**content, "features": list(recipe.features)}
+    return {**content, "features": list(recipe.features), "kinds": recipe.kinds}
 
 
 def _calibration(calibration):

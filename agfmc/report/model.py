@@ -207,10 +207,11 @@ def classifier_table(
 def recipe_facts(info: Mapping) -> list[tuple[str, str]]:
     """(name, value) pairs on the dictionary of `describe_recipe`."""
     layout = info.get("layout") or {}
+    kinds = ", ".join(f"{kind} {count}" for kind, count in info["kinds"].items())
     pairs = (
         (
             "table",
-            f"{info['source'] or 'unknown'}: {len(info['columns'])} columns, "
+            f"{info['source'] or 'unknown'}: {len(info['columns'])} columns ({kinds}), "
             f"{len(info['features'])} features; missing values: {info['missing']}",
         ),
         (

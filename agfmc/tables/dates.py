@@ -167,6 +167,11 @@ class DateRecipe:
     )
 
     @property
+    def kind(self) -> str:
+        """Date or time."""
+        return "time" if self.order in _CLOCKS else "date"
+
+    @property
     def described(self) -> str:
         """What the column has, and its features, for messages."""
         if self.order == "duration":

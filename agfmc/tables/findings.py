@@ -21,6 +21,7 @@ class Findings:
     left_out : {reason: names of columns}
     taken : {how: columns that were taken so}
     done : further messages on what was done
+    kinds : {kind: columns} of those that are used, and left out
     doubts : warnings of what may be a mistake
     """
 
@@ -31,6 +32,7 @@ class Findings:
         self.left_out: dict[str, list[str]] = defaultdict(list)
         self.taken: dict[str, list[str]] = defaultdict(list)
         self.done: list[str] = []
+        self.kinds: dict[str, int] = {}
         self.doubts: list[str] = []
 
     def place(self, row: int) -> str:
@@ -91,7 +93,8 @@ class Findings:
         """Give one notice of what was done, and the doubts."""
         done = self.all_done()
         if done:
-            self._table.warn("; ".join(done), AgfmcNotice)
+            kinds = ", ".join(f"{kind} {count}" for kind, count in self.kinds.items())
+            self._table.warn("; ".join([f"columns: {kinds}", *done]), AgfmcNotice)
         self._give_doubts()
 
     def _give_doubts(self):

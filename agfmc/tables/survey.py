@@ -103,6 +103,9 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         fold_case=roles.fold_case or None,
     )
     _check_names(recipe, table)
+    findings.kinds = recipe.kinds
+    if len(recipes) < len(columns):
+        findings.kinds["left out"] = len(columns) - len(recipes)
     findings.tell()
     return Survey(recipe, rows, where)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TYPE_CHECKING
 
@@ -172,9 +173,20 @@ class ColumnRecipe:
     numbers: NumberForm | None = field(default=None, metadata={"optional": True})
 
     @property
+    def kind(self) -> str:
+        """What its cells are: number, words, order, date or time."""
+        if self.date is not None:
+            return self.date.kind
+        if self.order is not None:
+            return "order"
+        if self.categories is not None:
+            return "words"
+        return "number"
+
+    @property
     def is_number(self) -> bool:
         """True if its cells are numbers, and not words, dates or positions of words."""
-        return self.categories is self.date is self.order is None
+        return self.kind == "number"
 
     @functools.cached_property
     def feature_of(self) -> dict[str, int]:
@@ -249,6 +261,11 @@ class TableRecipe:
             The points.
         """
         return by_name("tables.points:table_points")(rows, self)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """{kind: columns}."""
+        return dict(Counter(column.kind for column in self.columns))
 
     @property
     def keeps_missing(self) -> bool:

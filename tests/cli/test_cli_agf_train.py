@@ -139,7 +139,10 @@ def test_six_lines_tell_what_was_done(run, table):
     first, chosen, estimate, gain, wrote, then = (
         line.removeprefix("agf_train: ") for line in lines
     )
-    assert re.fullmatch(r"50 rows, 2 classes: tried \d+ configurations of 3 families", first), first
+    assert re.fullmatch(
+        r"50 rows, 2 classes, columns: number 2, words 1: tried \d+ configurations of 3 families",
+        first,
+    ), first
     assert chosen.startswith("chosen: ")
     assert re.match(
         r"estimate for new data: log loss 0\.\d{4}, standard error 0\.\d{4} \(50 ", estimate
@@ -165,6 +168,7 @@ def test_verbose_adds_all_that_was_tried(run, table):
     lines = done.err.splitlines()
     for options in ("-r 0.1 ", "-r 0.01 "):
         assert any(re.match(f"logistic regression +{options}", line) for line in lines), lines
+    assert any(re.fullmatch("colour +words +2 .*", line) for line in lines), lines
     assert run("agf_train", *WORDS, "m.mbm", "--time-limit", "0", "--verbose", "--quiet").err == ""
 
 

@@ -119,7 +119,8 @@ def test_the_reading_of_a_table_is_one_line_and_no_warning(run, rows):
     )
     first, second, _ = run("table2agf", "t.csv", "b", "--label", "kind").err.splitlines()
     assert first.startswith(
-        "table2agf: t.csv: left out: 'id' (a different value in nearly every "
+        "table2agf: t.csv: columns: number 3, words 1, left out 3; left out: "
+        "'id' (a different value in nearly every "
         "row; --categorical keeps it, --id copies it to answers), 'same' "
         "(constant), 'word' (no word in"
     )

@@ -29,7 +29,7 @@ RECIPE = TableRecipe(
     "t\n.csv",
 )
 SHOWN = rf"""
-table             t\n.csv: 7 columns, 25 features; missing values: indicator
+table             t\n.csv: 7 columns (number 3, words 3, order 1), 25 features; missing values: indicator
 label             kind: 2 classes, a, b
 identifiers       id, sub id
 weights           w

@@ -8,7 +8,9 @@ from ...core.text import time_words
 from ...data.training import with_source_in_errors
 from ...files.atomic import replacing_with
 from ...files.opening import is_stream
+from ...models.description import describe_recipe
 from ...models.files import save
+from ...report.model import recipe_blocks
 from ...report.text import blocks_text
 from ...report.trials import best_blocks, choice_words, estimate_words, gain_words
 from ...tables.recipe_file import format_recipe
@@ -105,10 +107,16 @@ def _print_result(request, experiment, result):
     """Lines on what was tried, what was chosen, and how good it is; with -v a table."""
     if request.verbose:
         head = head_of(request, experiment)
+        if experiment.data.recipe is not None:
+            write_stderr(blocks_text(recipe_blocks(describe_recipe(experiment.data.recipe))))
         write_stderr(blocks_text(best_blocks({**result, **head})))
+    columns = ""
+    if experiment.data.recipe is not None:
+        kinds = [f"{kind} {count}" for kind, count in experiment.data.recipe.kinds.items()]
+        columns = f", columns: {', '.join(kinds)}"
     families = {entry["configuration"] for entry in result["entries"]}
     report(
-        f"{counted(result['rows'], 'row')}, {result['classes']} classes: tried "
+        f"{counted(result['rows'], 'row')}, {result['classes']} classes{columns}: tried "
         f"{counted(len(result['entries']), 'configuration')} of "
         f"{len(families)} {'families' if len(families) > 1 else 'family'}"
         + "".join(f"; {name}: {why}" for name, why in result["left_out"].items())

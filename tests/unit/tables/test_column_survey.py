@@ -1,6 +1,7 @@
 """Columns of training tables: their roles, what each is taken for, and what is said of them."""
 
 import io
+import re
 import warnings
 
 import pytest
@@ -20,13 +21,17 @@ MANY = 24  # rows, of which all may not be different by chance
 
 
 def survey(text, block=1 << 20, **roles):
-    """(Survey, [warnings without the name of the file])."""
+    """(Survey, [warnings without the name of the file and the numbers of columns])."""
     with (
         own_warnings() as told,
         open_table("-", stdin=io.BytesIO(text.encode()), again=True, block=block) as table,
     ):
         found = survey_table(table, ColumnRoles(**roles))
-    return found, [text.removeprefix("standard input: ") for text in texts_of(told)]
+    return found, [text for text in map(_without_kinds, texts_of(told)) if text]
+
+
+def _without_kinds(text):
+    return re.sub("^(?:standard input: )(?:columns: [^;]*(?:; )?)?", "", text)
 
 
 def column(cells, name="x", block=1 << 20, **roles):
@@ -234,6 +239,30 @@ def test_the_index_that_a_file_names_is_left_out():
         found = survey_table(table, ColumnRoles())
     assert [one.name for one in found.recipe.columns] == ["other"]  # whose numbers repeat
     assert "left out: 'nr' (numbers of the rows)" in texts_of(told)[0]
+
+
+def test_kinds_of_columns_are_said_in_one_line():
+    def told(heading, cells):
+        text = f"{heading}\n" + "".join(f"{cells(row)}\n" for row in range(MANY))
+        with (
+            own_warnings() as told,
+            open_table("-", stdin=io.BytesIO(text.encode()), again=True) as table,
+        ):
+            survey_table(table, ColumnRoles(ordered=("z=u<v",) if "z" in heading else ()))
+        return [text.removeprefix("standard input: ") for text in texts_of(told)]
+
+    texts = told(
+        "x,y,z,when,colour,at,nr,class",
+        lambda row: (
+            f"{row % 5 / 2},{row % 7 / 2},{'uv'[row % 2]},2024-01-{row + 1:02},{'rgb'[row % 3]},"
+            f"{row % 9}:05,{row + 1},{'ab'[row % 2]}"
+        ),
+    )
+    assert texts[0].startswith(
+        "columns: number 2, order 1, date 1, words 1, time 1, left out 1; left out: 'nr'"
+    )
+    # where nothing else is to be said, the commands say it
+    assert told("x,c,class", lambda row: f"{row % 5 / 2},{'rgb'[row % 3]},{row % 2}") == []
 
 
 def test_many_words(monkeypatch):
