@@ -11,6 +11,7 @@ from ..core.errors import ModelError
 from ..core.forest import Forest
 from ..core.models import FunctionModel, MergedModel
 from ..core.provenance import Provenance
+from ..core.text import first_words
 from ..data.normalisation import JoinedNormalisation, Normalisation
 from ..tables.types import TableRecipe
 import hashlib
@@ -36,7 +37,7 @@ class ModelFiles:
         return len(self.paths)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Configuration:
     """A trained configuration: a control tree with its binary classifiers.
 
@@ -81,6 +82,24 @@ class Configuration:
             raise ModelError(
                 f"the control tree has {count} classifiers, the model {self.machines.count}"
             )
+
+    def __repr__(self):
+        """Three lines, without the numbers of the classifiers."""
+        tree, machines = self.tree, self.machines
+        names = [tree.names.get(label, str(label)) for label in tree.classes]
+        nodes = f", {len(tree.directs)} multi-class nodes" if tree.directs else ""
+        vectors = len(getattr(machines, "sv", ()))
+        features = "points" if self.features is None else f"{self.features} features"
+        way = "as they are" if self.normalisation is None else "normalised"
+        holds = f", {vectors} support vectors" if vectors else ""
+        calibrated = "none"
+        if self.calibration is not None:
+            calibrated = f"{', '.join(self.calibration.decoders)} ({self.calibration.source})"
+        return (
+            f"<Configuration: {tree.kind} of {len(names)} classes, {first_words(names, 8)}\n"
+            f" {machines.count} binary classifiers{nodes}{holds}; {features}, {way}\n"
+            f" calibration: {calibrated}>"
+        )
 
     @property
     def features(self) -> int | None:

@@ -114,6 +114,15 @@ class Classifier:
             and self._prediction.gives_estimates
         )
 
+    def __repr__(self):
+        """The decoder, and the three lines of the configuration."""
+        return f"<Classifier: decoder {self.decoding.name}\n {self.configuration!r}>"
+
+    @property
+    def configuration(self) -> Configuration:
+        """The trained configuration."""
+        return self._arguments[0]
+
     def __reduce__(self):
         """Pickled as its arguments: plans are made again on arrival."""
         return _made_again, self._arguments

@@ -42,7 +42,7 @@ def data_columns(recipe: TableRecipe | None, features: int) -> list[DataColumn]:
 
 
 def importance(
-    configuration: Configuration,
+    configuration: Configuration | Classifier,
     data: Dataset,
     *,
     repeats: int = 10,
@@ -59,8 +59,8 @@ def importance(
 
     Parameters
     ----------
-    configuration : Configuration
-        The trained configuration.
+    configuration : Configuration or Classifier
+        The trained configuration, or a classifier that gives the probabilities of all classes.
     data : Dataset
         Points with labels that had no part in training; a stratified sample of more than 2000.
     repeats : int, default=10
@@ -90,7 +90,14 @@ def importance(
         raise UsageError(f"expected 1 permutation of each column or more, found {repeats}")
     if data.y is None:
         raise DataError("importance is measured on points with their classes, and these have none")
-    classifier = probability_classifier(configuration)
+    if isinstance(configuration, Classifier):
+        classifier, configuration = configuration, configuration.configuration
+        if not classifier.gives_all_probabilities:
+            raise UsageError(
+                "importance needs a decoder that gives the probabilities of all classes"
+            )
+    else:
+        classifier = probability_classifier(configuration)
     if strange := sorted({*data.y.tolist()} - {*classifier.classes.tolist()}):
         raise DataError(f"the model does not have class {strange[0]} of the data")
     data = chosen_rows(data, stratified_sample(data.y, POINTS, seed))

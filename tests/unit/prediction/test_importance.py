@@ -219,3 +219,13 @@ def test_pictures_name_the_column_that_matters(model, data):
     (picture,) = chart_importance.learning_curves({"log_loss": curve, "words": "No gain."})
     assert "0.1000 with 10 samples" in picture.summary
     assert chart_importance.learning_curves({"log_loss": curve[:1]}) == []
+
+
+def test_a_classifier_has_importance_too():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(80, 3)).astype(np.float32)
+    data = agfmc.Dataset(x, (x[:, 1] > 0).astype(np.int32))
+    model = agfmc.train("one-vs-one", data)
+    assert agfmc.importance(agfmc.Classifier(model), data) == agfmc.importance(model, data)
+    with pytest.raises(agfmc.UsageError, match="probabilities of all classes"):
+        agfmc.importance(agfmc.Classifier(model, "vote"), data)
