@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,20 +27,21 @@ _PLAIN_SIGNS = str.maketrans(  # blanks that do not break, another minus, an apo
 )
 _SYMBOLS = "%\u2030\xb0\xb5\u03bc$\u20ac\xa3\xa5\u2032\u2033"
 _CELL = re.compile(
-    rf"(?P<limit>[<>\u2264\u2265]?)=? ?(?P<sign>[+-]?)"
+    rf"(?:(?P<limit>[<>\u2264\u2265])=? ?)?(?P<sign>[+-]?)"
     rf"(?P<before>[$\u20ac\xa3\xa5]|(?:EUR|USD|CHF|GBP)(?= ))? ?"
     rf"(?P<digits>\d(?:[\d., ']*\d)?[.,]?|[.,]\d+)(?P<exponent>[eE][+-]?\d+)?"
     rf"(?P<gap> ?)(?P<after>(?:[^\W\d_]|[{_SYMBOLS}])[^\s\d]{{0,11}}[23\xb2\xb3]?)?"
 )
-_LIMITS = {"": "", "<": "<", "\u2264": "<", ">": ">", "\u2265": ">"}
+_LIMITS = {None: "", "<": "<", "\u2264": "<", ">": ">", "\u2265": ">"}
 _MARKS = tuple(  # (mark of thousands, decimal mark)
     (thousands, decimal)
     for decimal in ".,"
     for thousands in ("", ",", ".", " ", "'")
     if thousands != decimal
 )
-_PLAIN = _MARKS.index(("", "."))
-_ALL_MARKS = (1 << len(_MARKS)) - 1
+_BITS = tuple(1 << bit for bit in range(len(_MARKS)))
+_PLAIN = _BITS[_MARKS.index(("", "."))]
+_ALL_MARKS = sum(_BITS)
 _PATTERNS = tuple(
     re.compile(
         rf"(?:\d+|[1-9]\d{{0,2}}(?:{re.escape(thousands)}\d{{3}})+)?(?:{re.escape(decimal)}\d*)?"
@@ -129,9 +131,9 @@ class NumberForm:
         ):
             return [math.inf, *none]
         text = written.text.replace(self.thousands, "").replace(self.decimal, ".")
-        if not written.marks >> _MARKS.index((self.thousands, self.decimal)) & 1:
+        if not written.marks & _BITS[_MARKS.index((self.thousands, self.decimal))]:
             # a number of a program beside those with commas
-            if self.thousands or not written.marks >> _PLAIN & 1:
+            if self.thousands or not written.marks & _PLAIN:
                 return [math.inf, *none]
             text = written.text
         return [float(text), *(float(limit == written.limit) for limit in self.limits)]
@@ -197,7 +199,7 @@ def read_number(cell: str) -> Written | None:
     digits = match["digits"]
     marks = _ALL_MARKS
     if not digits.isdigit():
-        marks = sum(1 << bit for bit, pattern in enumerate(_PATTERNS) if pattern.fullmatch(digits))
+        marks = sum(bit for bit, pattern in zip(_BITS, _PATTERNS) if pattern.fullmatch(digits))
     text = match["sign"] + digits + (match["exponent"] or "")
     before, after = match["before"] or "", match["after"] or ""
     if not marks or not text.isascii() or before and after:
@@ -250,13 +252,6 @@ class FormSurvey:
             if part == shape or isinstance(shape, Written) and part == shape.limit
         )
 
-    @property
-    def example(self) -> str:
-        """A number as a cell has it."""
-        return next(
-            (cell for shape, (_, cell) in self._shapes.items() if isinstance(shape, Written)), ""
-        )
-
     def form(self, decimal: str) -> NumberForm | None:
         """The form of all cells, where there is one; decimal: the mark of other columns."""
         numbers = self._written()
@@ -264,9 +259,10 @@ class FormSurvey:
         if None in self._shapes or len(units) != 1 or all(shape.limit for shape in numbers):
             return None
         marks = _common_marks(numbers)
-        if not marks or not all(map(self._is_measured, numbers)):
+        are_codes = len(self._numbers) <= _FEW_NUMBERS and not all(map(_is_sure, numbers))
+        if not marks or are_codes:
             return None
-        possible = [pair for bit, pair in enumerate(_MARKS) if marks >> bit & 1]
+        possible = [pair for bit, pair in zip(_BITS, _MARKS) if marks & bit]
         thousands, decimal = min(possible, key=lambda pair: pair[1] != decimal)
         ((unit, before),) = units
         return NumberForm(
@@ -284,60 +280,50 @@ class FormSurvey:
             shape: rows for shape, (rows, _) in self._shapes.items() if isinstance(shape, Written)
         }
 
-    def _is_measured(self, shape):
-        """Letters behind a few whole numbers may be codes, as 12a."""
-        return bool(shape.sure or shape.text or len(self._numbers) > _FEW_NUMBERS)
-
     def fault(self) -> Fault | None:
         """What is wrong in a column of numbers without a common form; None for one of words."""
-        numbers = {
-            shape: rows for shape, rows in self._written().items() if shape.sure or shape.text
-        }
-        total = sum(rows for rows, _ in self._shapes.values())
+        numbers = {shape: rows for shape, rows in self._written().items() if _is_sure(shape)}
         blanks = sum(rows for shape, (rows, _) in self._shapes.items() if isinstance(shape, str))
+        total = sum(rows for rows, _ in self._shapes.values())
         strange = total - blanks - sum(numbers.values())
         are_many = len(self._numbers) > _FEW_NUMBERS
         has_fractions = any(shape.text for shape in numbers)
-        if has_fractions:
-            share = _MEASURED
-        else:
-            share = _FEW_WORDS
         if strange:
+            share = _FEW_WORDS
+            if has_fractions:
+                share = _MEASURED
             marked = sum(rows for shape, rows in numbers.items() if shape.unit or shape.limit)
             if are_many and (strange < share * total or 2 * marked > total):
-                return Fault(
-                    lambda cell: not is_missing(cell) and _has_no_unit_or_number(cell),
-                    "is no number, as other cells are: `blanks` names words that mean a missing "
-                    f"value, {WAYS}",
-                )
+                return _STRANGE
             return None
-        by_unit: dict[str, int] = {}
+        by_unit: Counter = Counter()
         for shape, rows in numbers.items():
-            by_unit[shape.unit] = by_unit.get(shape.unit, 0) + rows
+            by_unit[shape.unit] += rows
         if 1 < len(by_unit) <= _FEW_UNITS and (are_many or has_fractions):
-            most, second = sorted(by_unit, key=lambda unit: (-by_unit[unit], unit))[:2]
-            return Fault(
-                lambda cell: (written := read_number(cell)) is not None and written.unit == second,
-                f'is in another unit than "{self._cell_with(lambda shape: shape.unit == most)}"'
-                f"{_factor(most, second)}: write all numbers in one unit; {WAYS}",
-            )
+            return self._fault_of_units(by_unit)
         if len(by_unit) == 1 and not _common_marks(numbers):
-            of_marks = [
-                sum(rows for shape, rows in numbers.items() if shape.marks >> bit & 1)
-                for bit in range(len(_MARKS))
-            ]
-            usual = of_marks.index(max(of_marks))
-            example = self._cell_with(
-                lambda shape: ~shape.marks & _ALL_MARKS and shape.marks >> usual & 1
-            )
-            return Fault(
-                lambda cell: (
-                    (written := read_number(cell)) is not None and not written.marks >> usual & 1
-                ),
-                f'has other marks in its digits than "{example}": write all numbers in one way; '
-                f"{WAYS}",
-            )
+            return self._fault_of_marks(numbers)
         return None
+
+    def _fault_of_units(self, by_unit):
+        most, second = sorted(by_unit, key=lambda unit: (-by_unit[unit], unit))[:2]
+        example = self._cell_with(lambda shape: shape.unit == most)
+        return Fault(
+            lambda cell: (written := read_number(cell)) is not None and written.unit == second,
+            f'is in another unit than "{example}"{_factor(most, second)}: write all numbers in one '
+            f"unit; {WAYS}",
+        )
+
+    def _fault_of_marks(self, numbers):
+        rows_of = [
+            sum(rows for shape, rows in numbers.items() if shape.marks & bit) for bit in _BITS
+        ]
+        usual = _BITS[rows_of.index(max(rows_of))]
+        example = self._cell_with(lambda shape: shape.marks != _ALL_MARKS and shape.marks & usual)
+        return Fault(
+            lambda cell: (written := read_number(cell)) is not None and not written.marks & usual,
+            f'has other marks in its digits than "{example}": write all numbers in one way; {WAYS}',
+        )
 
     def _cell_with(self, is_wanted):
         return next(
@@ -348,11 +334,17 @@ class FormSurvey:
 
 
 WAYS = "`categorical` takes all cells as words, `ignored` leaves the column out"
+_STRANGE = Fault(
+    lambda cell: (
+        not is_missing(cell) and ((written := read_number(cell)) is None or not _is_sure(written))
+    ),
+    f"is no number, as other cells are: `blanks` names words that mean a missing value, {WAYS}",
+)
 
 
-def _has_no_unit_or_number(cell):
-    written = read_number(cell)
-    return written is None or not (written.sure or "." in written.text or "," in written.text)
+def _is_sure(written):
+    """Letters behind a whole number may be the end of a code, as 12a."""
+    return written.sure or "." in written.text or "," in written.text
 
 
 def _common_marks(shapes):

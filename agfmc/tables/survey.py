@@ -174,8 +174,8 @@ def _decide_form(facts, decimal):
     if facts.categorical:
         return None
     if facts.numbers and not facts.words:
-        is_date = is_named_date(facts.name) and is_serial(facts.low) and is_serial(facts.high)
-        if is_date:
+        can_be_dates = is_serial(facts.low) and is_serial(facts.high) and facts.low < facts.high
+        if can_be_dates and is_named_date(facts.name):
             return NumberForm(serial=True)
     if facts.first_strange is not None and facts.dates.recipe() is None:
         return facts.forms.form(decimal)

@@ -656,3 +656,89 @@ def test_a_first_column_without_a_name_is_no_feature():
 def test_columns_named_as_identifiers_are(name, says):
     made, told = column([row % 20 for row in range(MANY)], name)
     assert made is not None and any("is named as identifiers are" in one for one in told) == says
+
+
+@pytest.mark.parametrize("block", [1, 60, 1 << 20])
+def test_numbers_in_a_form_of_their_own(block):
+    cells = [f"{row % 5} kg" for row in range(MANY)]
+    assert column(cells, block=block) == (
+        ColumnRecipe("x", numbers=NumberForm("kg")),
+        ["units left out: 'x' (kg)"],
+    )
+    # numbers before and behind a word
+    cells = [row * 5 % 17 for row in range(MANY)]
+    cells[9] = "k.A."
+    recipe, told = column(cells, block=block, missing="median")
+    assert recipe.numbers == NumberForm(blanks=("k.A.",))
+    assert told == ["words that mean a missing value: 'k.A.' in 'x' (1)"]
+    cells[3] = "<2"
+    recipe, told = column(cells, block=block, missing="median")
+    assert recipe.features == ("x", "x below") and "'x' (< in 1 rows)" in told[0]
+    assert column(cells, block=block, categorical=("x",))[0].numbers is None
+    # what differs in every row has a unit, and is no identifier
+    assert column([f"{row * 7 % 97} m" for row in range(MANY)], block=block)[1] == [
+        "units left out: 'x' (m)"
+    ]
+    same = [f"{'<' * (row % 2)}5" for row in range(MANY)]  # is no constant
+    assert column(same, block=block)[0].features == ("x", "x below")
+    assert column(["5 kg", "-"] * 12, block=block, missing="median")[0] is None
+
+
+def test_days_of_a_spreadsheet():
+    cells = [45000 + row * 13 % 50 for row in range(MANY)]
+    recipe, told = column(cells, "date")
+    assert recipe.date.order == "year first" and recipe.numbers == NumberForm(serial=True)
+    assert "days of a spreadsheet, taken as dates: 'date'" in told[0]
+    assert column(cells, "weight")[0].date is None
+    assert column([*cells, 7], "date")[0].date is None
+
+
+@pytest.mark.parametrize(
+    "cells, told",
+    [
+        ([-999, *range(20), -999, 5], {-999: 2}),
+        ([-999, *range(22)], {}),  # once
+        ([99, *range(60), 99], {}),  # not far
+        ([99, 1, 2] * 8, {99: 8}),
+        ([9999, -999, 1, 3] * 6, {-999: 6, 9999: 6}),
+        ([99, 1] * 12, {}),  # nothing else differs
+    ],
+)
+def test_numbers_that_mean_a_missing_value_are_named(cells, told):
+    for block in (1, 1 << 20):
+        recipe, messages = column(cells, block=block)
+        named = [message for message in messages if "far from all other numbers" in message]
+        assert recipe == ColumnRecipe("x") and len(named) == len(told)
+        for message, (number, rows) in zip(named, told.items()):
+            assert message == (
+                f"column 'x' has {number} in {rows} rows, far from all other numbers: if this "
+                f'means a missing value, `blanks="{number}"` takes it so'
+            )
+
+
+def test_words_that_differ_in_case_are_one():
+    cells = ["Oak", "oak", "fir", "oak "] * 6
+    assert column(cells)[1] == [
+        "column 'x': 1 word differs from others in case or blanks alone, as 'Oak', 'oak' "
+        "(`fold_case` makes them one)"
+    ]
+    assert column(cells, fold_case=True) == (ColumnRecipe("x", ("fir", "oak")), [])
+    text = "x,kind\n" + "".join(
+        f"{n % 5},{('Ost', 'ost', 'West', 'Ost')[n % 4]}\n" for n in range(24)
+    )
+    found, _ = survey(text, label="kind", fold_case=True)
+    assert found.recipe.classes == ("Ost", "West") and found.recipe.key_of("OST") == "ost"
+    found, _ = survey(text, label="kind", fold_case=True, classes=("West", "ost"))
+    assert found.recipe.classes == ("West", "ost")
+
+
+def test_all_columns_that_cannot_be_used():
+    rows = [f"{n}.5 {'m' if n % 2 else 'km'},{n % 7},{n if n else 'x'},," for n in range(30)]
+    text = "a,b,c,d,class\n" + "".join(f"{row}{'uv'[n % 2]}\n" for n, row in enumerate(rows))
+    text = text.replace("29.5 m,1,29,,v", "29.5 m,1,29,,")
+    told = refused(DataError, survey, text).splitlines()
+    assert [line.removeprefix("standard input: ").partition(":")[0] for line in told] == [
+        "column 'a', line 3",
+        "column 'c', line 2",
+        "column 'class', line 31",
+    ]

@@ -130,7 +130,19 @@ def test_what_means_a_missing_value():
 
 
 def test_what_is_no_number():
-    for cell in ("", "kg", "1.2.3", "1,00,000", "\u0664", "1 kg 2", "$5 kg", "5-6", "0x1", "1_000"):
+    for cell in (
+        "",
+        "kg",
+        "1.2.3",
+        "1,00,000",
+        "\u0664",
+        "1 kg 2",
+        "$5 kg",
+        "5-6",
+        "=5",
+        "0x1",
+        "1_000",
+    ):
         assert read_number(cell) is None, cell
 
 
