@@ -103,7 +103,7 @@ def add_dialect(group):
     group.add(
         "--blanks WORD,...",
         "cells that are missing values, besides empty ones (default: "
-        "NA, N/A, n/a, #N/A, NaN, nan, null, NULL and ?)",
+        "NA, N/A, n/a, #N/A, NaN, nan, null, NULL and ?, which stay where all given are numbers)",
         blanks,
     )
     group.add(

@@ -261,9 +261,11 @@ def typed_blanks(form: TableFormat) -> frozenset[str]:
 
 
 def text_blanks(form: TableFormat) -> frozenset[str]:
-    """The missing cells of a table of text."""
-    if form.blanks is None:
-        return stripped(BLANKS)
+    """The missing cells of a table of text: numbers are missing values beside the usual words."""
+    words = [word for word in form.blanks or () if word]
+    are_numbers = words and all(number_of(word) is not None for word in words)
+    if form.blanks is None or are_numbers:
+        return stripped([*BLANKS, *words])
     return stripped(form.blanks)
 
 

@@ -36,7 +36,7 @@ class TableFormat:
     header : the first line holds the names of the columns, which else are numbers from 1
     quotes : cells may stand in double quotes, as in RFC 4180
     blanks : cells that are missing values; None: the words of `BLANKS` in text, and in tables whose
-        cells have types those without a value alone
+        cells have types those without a value alone; numbers alone are beside these
     decimal : "." or "," in numbers; None: a comma where the delimiter is a semicolon and most of
         the first cells of a column have one
     encoding : of the text, None for UTF-8, UTF-16 with its mark, or else Windows-1252
