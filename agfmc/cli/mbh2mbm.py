@@ -37,6 +37,11 @@ def get_parser():
     group = parser.group("contents")
     group.add("--names FILE", "class names, line i for label i, in place of those in control")
     add_model_files(group, "stored: the model then takes raw data")
+    group.add(
+        "--without-rows",
+        "refuse a model that holds rows of the training data, as all with kernels or neighbours "
+        "do, and leave out words that the model never uses",
+    )
     group = parser.group("format of out")
     unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format cannot store it")
     group.add("-Z, --ascii", "libAGF's ASCII model", excludes=unheld)
@@ -48,7 +53,7 @@ def get_parser():
     group.add(
         "--c FILE",
         "write a program in C99, one file that needs the mathematical library "
-        "alone, in place of out: it classifies points, or tables of numbers, with all "
+        "alone, in place of out: it classifies rows of the table of training, or points, with all "
         "probabilities",
         output_file,
         excludes=(
@@ -63,6 +68,17 @@ def get_parser():
         "write an ONNX model in place of out, for ONNX Runtime and others (needs onnx)",
         output_file,
         excludes={**program, "--c": "one program at a time"},
+    )
+    group.add(
+        "--features",
+        "the program or ONNX model takes the features that table2agf makes of a table, in place of "
+        "its columns",
+        needs=("--c", "--onnx"),
+    )
+    group.add(
+        "--float",
+        "the program has its kernel values in single precision: it is smaller, and faster",
+        needs="--c",
     )
     group.add(
         "-Q, --decoder DECODER",
@@ -111,6 +127,7 @@ class _Request:
     form : "mbm", "ascii", "svm", "c" or "onnx"
     names : file of the names of the classes, in place of those of the model, or None
     decoder : of a program, or None
+    features, float : as of the options, for a program
     data, data_form : points that calibrate an ensemble, or None, and their `InputFormat`
     files : those that are checked, as of `Parser.files_of`
     """
@@ -121,6 +138,9 @@ class _Request:
     form: str
     names: str | None
     decoder: str | None
+    features: bool
+    float: bool
+    without_rows: bool
     data: str | None
     data_form: object
     member_weights: str | None

@@ -1,7 +1,7 @@
 """A trained configuration as one file of C99, without dependencies but the mathematical library.
 
 It is `model.c`, the same for all models, with their sizes and tables, in which numbers have all
-their digits; part of it stands there once for numbers of two types.
+their digits; parts of it stand there once for numbers of each of several types.
 """
 
 from __future__ import annotations
@@ -18,22 +18,34 @@ from ..calibration.maps import KINDS
 from ..core.errors import ModelError
 from ..decode.class_scores import LOSSES
 from ..files.csv import csv_line
-from .steps import CodeRule, dense_blocks, LinearRule, Node, Steps
+from ..tables.types import TableFormat
+from .steps import CodeRule, dense_blocks, features_if_missing, LinearRule, Node, Steps
 
 LARGEST = 64_000_000  # bytes of text
 MOST_MEMORY = 4_000_000  # bytes on the stack of a call
 TESTS = 10
 _MOST_VALUES = 2048  # kernel values at once
 _SAFE = frozenset(range(32, 127)) - frozenset(b'"\\?')  # ? may begin a trigraph
+_LONGEST = 48  # letters of a member, of which C99 tells 63 apart
+_RESERVED = frozenset(
+    "alignas alignof asm auto bool break case catch char class complex const constexpr continue "
+    "default delete do double else enum errno explicit export extern false float for friend goto "
+    "i386 if inline int linux long mutable namespace new nullptr operator private protected public "
+    "register restrict return short signed sizeof static stderr stdin stdout struct switch template "
+    "this throw true try typedef typename typeof union unix unsigned using virtual void volatile "
+    "while".split()
+)
 
 
-def c_program(steps: Steps) -> str:
+def c_program(steps: Steps, single: bool = False) -> str:
     """The C file of a model.
 
     Parameters
     ----------
     steps : Steps
         What the model computes.
+    single : bool, default=False
+        Kernel values and their sums are in single precision.
 
     Returns
     -------
@@ -46,7 +58,7 @@ def c_program(steps: Steps) -> str:
         If it would have more than 64 MB, or a call would need more than 4 MB of memory.
     """
     sizes, memory = _sizes(steps)
-    tables = _Tables()
+    tables = _Tables("float" if single else "double")
     texts = []
     for written in (_tables, _main_tables):
         for kind, name, values in written(tables, steps):
@@ -55,13 +67,26 @@ def c_program(steps: Steps) -> str:
         tables.texts.clear()
     text = pkgutil.get_data(__package__, "model.c")
     assert text is not None  # the package is installed with it
+    program = text.decode("ascii")
+    for word, value in (
+        ("NUMBERS", " ".join(dict.fromkeys(("double", tables.real)))),
+        ("REAL", tables.real),
+    ):
+        program = program.replace(f"@{word}@", value)
     program = re.sub(
         "^//@ (.*)\n((?:.*\n)*?)//@\n",
         lambda part: "".join(part[2].replace("NUMBER", number) for number in part[1].split()),
-        text.decode("ascii"),
+        program,
         flags=re.MULTILINE,
     )
+    if steps.rows:
+        rows = f"It holds {steps.rows} rows of the training data."
+    else:
+        rows = "It holds no row of the training data."
     for word, value in (
+        ("ROWS", rows),
+        ("TOLERANCE", 1e-4 if single else 1e-9),
+        ("MEMBERS", "\n".join(_members(steps.recipe.columns))),
         ("DECODER", steps.classifier.decoding.name),
         ("GIVES", steps.gives),
         ("MEMORY", -(-memory // 1000)),
@@ -84,6 +109,7 @@ def _sizes(steps):
     m = len(steps.rho)
     branches = max(len(node.branches) for node in steps.nodes)
     width = sum(one.matrix.shape[1] for one in steps.normalisations) or len(steps.features)
+    layout = steps.recipe.layout or TableFormat()
     sizes = {
         "MODEL_FEATURES": len(steps.features),
         "MODEL_CLASSES": k,
@@ -102,13 +128,17 @@ def _sizes(steps):
         "GEOMETRIC": int(steps.geometric),
         "TAKES_MISSING": int(steps.takes_missing),
         "CLASS_BEFORE_MAP": int(steps.map is not None and KINDS[steps.map.kind].keeps_order),
-        "INPUTS": len(steps.inputs),
-        "BLANKS": len(steps.blanks),
+        "COLUMNS": len(steps.recipe.columns),
+        "BLANKS": len(steps.recipe.blanks),
+        "HEADER": int(layout.header),
+        "QUOTES": int(layout.quotes),
+        "DELIMITER": ord(layout.delimiter or "\0"),
+        "DECIMAL": ord(layout.decimal or "\0"),
         "TESTS": TESTS,
     }
     memory = 8 * (
-        width
-        + len(steps.features)
+        2 * width
+        + 2 * len(steps.features)
         + 5 * m
         + sizes["SUPPORT_VECTORS"]
         + 3 * k
@@ -127,9 +157,10 @@ def _sizes(steps):
 
 
 class _Tables:
-    """The tables of a program, as texts of C."""
+    """The tables of a program, as texts of C; `real` is the type of kernel values."""
 
-    def __init__(self):
+    def __init__(self, real):
+        self.real = real
         self.texts = []
         self._names = {}
         self._bytes = 0
@@ -142,7 +173,7 @@ class _Tables:
         self._bytes += 4 * np.size(values)
         if self._bytes <= LARGEST:
             cells, columns = (
-                ([_number(value) for value in values.ravel().tolist()], 4)
+                ([_number(value, kind) for value in values.ravel().tolist()], 4)
                 if isinstance(values, np.ndarray)
                 else (values, 1)
             )
@@ -164,8 +195,8 @@ class _Tables:
         self.texts.append(f"{shared}const {kind} {name}{text}")
         return name
 
-    def matrix(self, name: str, matrix) -> str:
-        """The fields of `struct matrix`."""
+    def matrix(self, name: str, matrix, real: str = "double") -> str:
+        """The fields of `struct NUMBER_matrix`."""
         shapes = []
         parts = []
         values = []
@@ -181,17 +212,21 @@ class _Tables:
                 for kind, part, one in (
                     ("int", "shapes", shapes),
                     ("int", "columns", parts),
-                    ("double", "values", values),
+                    (real, "values", values),
                 )
             ),
         )
 
 
-def _number(value):
+def _number(value, kind="double"):
     if isinstance(value, int):
         return str(value)
     if math.isnan(value):
         return "NAN"
+    if math.isinf(value):
+        return "INFINITY"
+    if kind == "float":
+        return str(np.float32(value))
     return repr(float(value))
 
 
@@ -213,7 +248,7 @@ def _string(text: str | bytes) -> str:
 
 def _word(kind: str, name: str) -> str:
     """The enumerator of a kernel, of the rule of a decoder, of what it takes and what follows."""
-    return f"{kind}_{name}".upper().replace("-", "_")
+    return re.sub("[- ]", "_", f"{kind}_{name}".upper())
 
 
 def _row(*fields):
@@ -253,8 +288,8 @@ def _tables(tables, steps):
             (one.kernel.columns or (0,))[0],
             one.sv.shape[1],
             len(one.sv),
-            tables.add("double", "sv_", one.sv.T),
-            tables.matrix("coef", one.coef),
+            tables.add(tables.real, "sv_", one.sv.T),
+            tables.matrix("coef", one.coef, tables.real),
         )
         for one in _kernels(steps)
     ]
@@ -304,11 +339,86 @@ def _tables(tables, steps):
         ),
         ("double", "weights", np.array([float(weight) for _, weight in steps.members])),
         ("struct map", "maps", maps),
+        ("struct column", "columns", _columns(tables, steps.recipe)),
+        (
+            "double",
+            "if_missing",
+            np.concatenate(
+                [features_if_missing(steps.recipe, one) for one in steps.recipe.columns]
+            ),
+        ),
+        ("char *const", "blanks", [_string(blank.strip(" \t")) for blank in steps.recipe.blanks]),
         ("int", "tie_order", steps.tie_order),
         ("char *const", "model_feature_names", [*map(_string, steps.features)]),
         ("char *const", "model_class_names", [*map(_string, steps.names)]),
         ("int", "model_labels", np.array(steps.labels)),
     )
+
+
+def _member_names(columns):
+    """Different names of the members of a struct, like those of the columns."""
+    names = []
+    taken = set()
+    for number, column in enumerate(columns, 1):
+        name = re.sub("[^0-9A-Za-z_]", "_", column.name)[:_LONGEST]
+        if name in _RESERVED or name in taken or not re.match("[A-Za-z]", name) or name.isupper():
+            name = f"column_{number}_{name}"  # others in capitals may be macros
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _members(columns):
+    """Yield the lines of the members of a row of a table."""
+    for name, column in zip(_member_names(columns), columns):
+        if column.date is not None:
+            member = f"const char *{name};"
+            kind = f"a date, {column.date.order}"
+        elif column.categories is None and column.order is None:
+            member = f"double {name};"
+            kind = ""
+        else:
+            member = f"const char *{name};"
+            kind = "a word"
+        shown = re.sub(r"[^ -.0->@-\[\]-~]", "_", column.name)[:_LONGEST]  # ends no comment
+        if shown != name:
+            kind = f"{shown}{kind and ': '}{kind}"
+        yield f"    {member:35} {kind and f'/* {kind} */'}".rstrip()
+
+
+def _columns(tables, recipe):
+    """The rows of the columns of a recipe."""
+    rows = []
+    for name, column, first in zip(_member_names(recipe.columns), recipe.columns, recipe.starts):
+        other = -1
+        date = _row(_word("order", "year first"), 0, 0, 0)
+        words = column.order or column.categories or ()
+        if column.date is not None:
+            kind = "date"
+            cycles = [int(cycle in column.date.cycles) for cycle in ("hour", "weekday")]
+            date = _row(_word("order", column.date.order), column.date.first, *cycles)
+        elif column.order is not None:
+            kind = "order"
+        elif column.categories is not None:
+            kind = "words"
+            other = column.feature_of.get(column.other, -1)
+        else:
+            kind = "number"
+        places = sorted((word.encode(), place) for place, word in enumerate(words))
+        rows.append(
+            _row(
+                _string(column.name),
+                f"offsetof(struct model_row, {name})",
+                _word("kind", kind),
+                first,
+                len(column.features),
+                tables.add("struct word", "words_", [_row(_string(word), n) for word, n in places]),
+                len(words),
+                other,
+                date[1:-1],
+            )
+        )
+    return rows
 
 
 def _node(tables, node: Node):
@@ -364,21 +474,6 @@ def _main_tables(_, steps):
     p, near = (np.asarray(classifier.classify(one).columns) for one in (x, x * (1 + 1e-13)))
     some = np.lexsort((p.max(axis=1), np.abs(near - p).max(axis=1) > 1e-10))[:TESTS]
     yield from (
-        (
-            "struct input",
-            "inputs",
-            [
-                _row(
-                    _string(one.name),
-                    "INFINITY"
-                    if one.fill is None and not one.indicator
-                    else _number(float(one.fill or 0.0)),
-                    int(one.indicator),
-                )
-                for one in steps.inputs
-            ],
-        ),
-        ("char *const", "blanks", [*map(_string, steps.blanks)]),
         (
             "char *const",
             "heading",

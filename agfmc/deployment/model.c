@@ -1,22 +1,33 @@
-/* A classifier of agfmc, written by mbh2mbm --c: decoder @DECODER@.
+/* A classifier of agfmc, written by mbh2mbm --c: decoder @DECODER@. @ROWS@
 
-   int model_classify(const double *x, double *p) takes the MODEL_FEATURES features of a point, in
-   the order of model_feature_names, sets p to the MODEL_CLASSES @GIVES@ of the classes, and
-   returns the position of the class in model_class_names and model_labels, or -1 where a feature
-   is missing (NAN) that may not be, or numbers are too large. It needs @MEMORY@ kB of stack, and
-   changes nothing else, so threads may call it at the same time.
+   int model_classify_row(const struct model_row *row, double *p) takes the cells of a row of a
+   table: NAN or NULL is a missing one. It sets p to the MODEL_CLASSES @GIVES@ of the classes, and
+   returns the position of the class in model_class_names and model_labels, or -1 where a cell is
+   not of the kind of its column, a value is missing that may not be, or numbers are too large.
+   int model_classify(const double *x, double *p) takes the MODEL_FEATURES features, which are made
+   of the cells, in the order of model_feature_names. Both need @MEMORY@ kB of stack, and change
+   nothing else, so threads may call them at the same time.
 
    cc -O3 -std=c99 -c model.c                          to link it to a program
    cc -O3 -std=c99 -DMODEL_MAIN -o model model.c -lm   a program of its own:
-   ./model < points.csv > answers.csv                  commas, a heading with the names or none
-   ./model --self-test                                 ten points beside the suite's own answers */
+   ./model < new.csv > answers.csv                     a heading with the names of the columns
+   ./model --self-test                                 ten points beside the suite's own answers
+
+   Copyright (c) 2026, the agfmc authors. SPDX-License-Identifier: BSD-3-Clause
+   The numbers and words of the model are those of whoever trained it. */
+#include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 @SIZES@
+};
+
+struct model_row {                      /* numbers, and the text of words and dates */
+@MEMBERS@
 };
 
 struct values {                         /* what is known of one point */
@@ -27,16 +38,19 @@ struct values {                         /* what is known of one point */
     double odds[CLASSIFIERS];           /* log of P(right side) / P(left side), within [-30, 30] */
 };
 
-struct matrix {                         /* as blocks of rows that are 0 but in the same columns */
+//@ @NUMBERS@
+struct NUMBER_matrix {                  /* as blocks of rows that are 0 but in the same columns */
     int blocks;
     const int *shape;                   /* rows and columns of each block */
     const int *column;                  /* columns of the first block, of the second one ... */
-    const double *value;                /* rows of the first block ... */
+    const NUMBER *value;                /* rows of the first block ... */
 };
+
+//@
 
 struct normalisation {                  /* z += (x - mean) matrix */
     const double *mean;
-    struct matrix matrix;
+    struct double_matrix matrix;
 };
 
 struct kernel {                         /* f += k coef of k = K(z, sv) */
@@ -46,8 +60,8 @@ struct kernel {                         /* f += k coef of k = K(z, sv) */
     int degree;
     int first, width;                   /* the features that it sees */
     int count;                          /* support vectors */
-    const double *sv;                   /* width x count */
-    struct matrix coef;
+    const @REAL@ *sv;                   /* width x count */
+    struct @REAL@_matrix coef;
 };
 
 struct tree_node {
@@ -66,15 +80,33 @@ struct node {                           /* of a tree; a coding matrix is one nod
     const int *code;                    /* of each row how many branches have a side, and these,
                                            from 1; negative on the left */
     const double *offset;               /* for each branch */
-    struct matrix matrix;               /* rows x branches */
+    struct double_matrix matrix;        /* rows x branches */
     enum { TAKES_F, TAKES_R, TAKES_SIGNS, TAKES_LOG_ODDS } takes;
     enum { THEN_NOTHING, THEN_PROJECT, THEN_SHARES, THEN_SOFTMAX, THEN_DIFFERENCES } then;
 };
 
 struct map {                            /* softmax(log p weights + offset), mixed with equal p */
-    struct matrix weights;
+    struct double_matrix weights;
     const double *offset;
     double least, floor;
+};
+
+struct word {
+    const char *text;
+    int place;                          /* of its feature, or in its order */
+};
+
+struct column {                         /* of a table */
+    const char *name;
+    size_t offset;                      /* in struct model_row */
+    enum { KIND_NUMBER, KIND_WORDS, KIND_ORDER, KIND_DATE } kind;
+    int feature, width;                 /* the first one of its features, and how many these are */
+    const struct word *word;            /* ascending */
+    int count;                          /* of these */
+    int other;                          /* place of all other words, or -1 */
+    enum { ORDER_YEAR_FIRST, ORDER_DAY_FIRST, ORDER_MONTH_FIRST } order;
+    int first;                          /* the day that is 0, counted from 1970-01-01 */
+    int hour, weekday;                  /* whether these are features, as sine and cosine */
 };
 
 @TABLES@
@@ -90,59 +122,57 @@ struct map {                            /* softmax(log p weights + offset), mixe
 #define VECTORS
 #endif
 
-/* y_c = sum over j of x_j m_jc, of |x_j - m_jc| or of (x_j - m_jc)^2, four rows of m at a time */
+typedef uint64_t double_bits;
+typedef uint32_t float_bits;
+#define double_abs fabs
+#define float_abs fabsf
+#define double_LEAST -700.0
+#define float_LEAST -87.0f
+#define double_SHIFT 6755399441055744.0 /* 1.5 * 2^52 */
+#define float_SHIFT 12582912.0f
+#define double_LOG2 0.6931471803691238
+#define double_MORE 1.9082149292705877e-10
+#define float_LOG2 0.693359375f
+#define float_MORE -2.12194440e-4f
+#define double_BIAS 1023
+#define float_BIAS 127
+#define double_DIGITS DBL_MANT_DIG
+#define float_DIGITS FLT_MANT_DIG
+
 enum terms { PRODUCT, DISTANCE, SQUARE };
 
-static double term(enum terms terms, double x, double m)
+//@ @NUMBERS@
+static NUMBER NUMBER_term(enum terms terms, NUMBER x, NUMBER m)
 {
-    return terms == PRODUCT ? x * m : terms == DISTANCE ? fabs(x - m) : (x - m) * (x - m);
+    return terms == PRODUCT ? x * m : terms == DISTANCE ? NUMBER_abs(x - m) : (x - m) * (x - m);
 }
 
-VECTORS static void sums(enum terms terms, const double *restrict x, int rows,
-                         const double *restrict m, int columns, double *restrict y)
+/* y_c = sum over j of x_j m_jc, of |x_j - m_jc| or of (x_j - m_jc)^2, four rows of m at a time */
+VECTORS static void NUMBER_sums(enum terms terms, const NUMBER *restrict x, int rows,
+                                const NUMBER *restrict m, int columns, NUMBER *restrict y)
 {
     int j = 0;
     for (int c = 0; c < columns; c++)
-        y[c] = 0.0;
+        y[c] = 0;
     for (; j + 4 <= rows; j += 4, x += 4, m += 4 * columns)
         for (int c = 0; c < columns; c++)
-            y[c] += term(terms, x[0], m[c]) + term(terms, x[1], m[c + columns])
-                + (term(terms, x[2], m[c + 2 * columns]) + term(terms, x[3], m[c + 3 * columns]));
+            y[c] += NUMBER_term(terms, x[0], m[c]) + NUMBER_term(terms, x[1], m[c + columns])
+                + (NUMBER_term(terms, x[2], m[c + 2 * columns])
+                   + NUMBER_term(terms, x[3], m[c + 3 * columns]));
     for (; j < rows; j++, x++, m += columns)
         for (int c = 0; c < columns; c++)
-            y[c] += term(terms, *x, m[c]);
-}
-
-/* x_i becomes exp(x_i), x_i < 0 and at least -700: a rational function of the remainder of log 2
-   (Cephes) */
-VECTORS static void exponentials(double *x, int n)
-{
-    for (int i = 0; i < n; i++)
-        x[i] = x[i] < -700.0 ? -700.0 : x[i];
-    for (int i = 0; i < n; i++) {
-        double shifted = x[i] * 1.4426950408889634 + 6755399441055744.0;    /* 1.5 * 2^52 */
-        double power = shifted - 6755399441055744.0;
-        double t = x[i] - power * 0.6931471803691238 - power * 1.9082149292705877e-10, s = t * t;
-        double odd = ((1.2617719307481059e-4 * s + 3.0299440770744196e-2) * s + 1.0) * t;
-        double even = ((3.001985051386644e-6 * s + 2.524483403496841e-3) * s
-                       + 0.22726554820815503) * s + 2.0;
-        uint64_t bits;                  /* the last ones are the power: they become the exponent */
-        memcpy(&bits, &shifted, sizeof bits);
-        bits = (bits + 1023) << 52;
-        memcpy(&power, &bits, sizeof power);
-        x[i] = power + power * (2.0 * odd / (even - odd));
-    }
+            y[c] += NUMBER_term(terms, *x, m[c]);
 }
 
 /* y += x m */
-static void add_products(const struct matrix *m, const double *x, double *y)
+static void NUMBER_add_products(const struct NUMBER_matrix *m, const NUMBER *x, double *y)
 {
-    double part[WIDEST];
+    NUMBER part[WIDEST];
     const int *shape = m->shape, *column = m->column;
-    const double *value = m->value;
+    const NUMBER *value = m->value;
     for (int block = 0; block < m->blocks; block++, shape += 2) {
         int rows = shape[0], columns = shape[1];
-        sums(PRODUCT, x, rows, value, columns, part);
+        NUMBER_sums(PRODUCT, x, rows, value, columns, part);
         for (int c = 0; c < columns; c++)
             y[column[c]] += part[c];
         x += rows;
@@ -151,6 +181,29 @@ static void add_products(const struct matrix *m, const double *x, double *y)
     }
 }
 
+/* x_i becomes exp(x_i), x_i < 0 and at least that of the least number: a rational function of the
+   remainder of log 2 (Cephes), which is subtracted in two parts */
+VECTORS static void NUMBER_exponentials(NUMBER *x, int n)
+{
+    const NUMBER least = NUMBER_LEAST, shift = NUMBER_SHIFT, per_log2 = 1.4426950408889634,
+        log2 = NUMBER_LOG2, more = NUMBER_MORE, odd2 = 1.2617719307481059e-4,
+        odd1 = 3.0299440770744196e-2, even3 = 3.001985051386644e-6, even2 = 2.524483403496841e-3,
+        even1 = 0.22726554820815503;
+    for (int i = 0; i < n; i++)
+        x[i] = x[i] < least ? least : x[i];
+    for (int i = 0; i < n; i++) {
+        NUMBER shifted = x[i] * per_log2 + shift, power = shifted - shift;
+        NUMBER t = x[i] - power * log2 - power * more, s = t * t;
+        NUMBER odd = ((odd2 * s + odd1) * s + 1) * t, even = ((even3 * s + even2) * s + even1) * s + 2;
+        NUMBER_bits bits;               /* the last ones are the power: they become the exponent */
+        memcpy(&bits, &shifted, sizeof bits);
+        bits = (bits + NUMBER_BIAS) << (NUMBER_DIGITS - 1);
+        memcpy(&power, &bits, sizeof power);
+        x[i] = power + power * (2 * odd / (even - odd));
+    }
+}
+
+//@
 static void normalise(const double *x, double *z)
 {
     double centred[MODEL_FEATURES];
@@ -158,7 +211,7 @@ static void normalise(const double *x, double *z)
     for (int i = 0; i < NORMALISATIONS; i++) {
         for (int j = 0; j < MODEL_FEATURES; j++)
             centred[j] = x[j] - normalisations[i].mean[j];
-        add_products(&normalisations[i].matrix, centred, z);
+        double_add_products(&normalisations[i].matrix, centred, z);
     }
     if (!NORMALISATIONS)
         memcpy(z, x, NORMALISED * sizeof *z);
@@ -166,11 +219,13 @@ static void normalise(const double *x, double *z)
 
 static void add_kernel_sums(const struct kernel *kernel, struct values *v)
 {
-    double k[SUPPORT_VECTORS], gamma = kernel->gamma, coef0 = kernel->coef0;
+    @REAL@ z[NORMALISED], k[SUPPORT_VECTORS];
+    double gamma = kernel->gamma, coef0 = kernel->coef0;
     int n = kernel->count, kind = kernel->kind, squares = kind == KERNEL_RBF
         || kind == KERNEL_EXPONENTIAL, distances = squares || kind == KERNEL_LAPLACIAN;
-    sums(squares ? SQUARE : distances ? DISTANCE : PRODUCT, v->z + kernel->first, kernel->width,
-         kernel->sv, n, k);
+    for (int j = 0; j < kernel->width; j++)
+        z[j] = v->z[kernel->first + j];
+    @REAL@_sums(squares ? SQUARE : distances ? DISTANCE : PRODUCT, z, kernel->width, kernel->sv, n, k);
     for (int i = 0; i < n; i++)
         switch (kind) {
         case KERNEL_POLYNOMIAL: k[i] = pow(gamma * k[i] + coef0, kernel->degree); break;
@@ -179,8 +234,8 @@ static void add_kernel_sums(const struct kernel *kernel, struct values *v)
         case KERNEL_RBF: case KERNEL_LAPLACIAN: k[i] *= -gamma; break;
         }
     if (distances)
-        exponentials(k, n);
-    add_products(&kernel->coef, k, v->f);
+        @REAL@_exponentials(k, n);
+    @REAL@_add_products(&kernel->coef, k, v->f);
 }
 
 static double leaf_value(int at, const double *z)
@@ -258,7 +313,7 @@ static void matrix_rule(const struct node *node, const struct values *v, double 
 {
     const double *taken[] = {v->f, v->r, v->sign, v->odds};
     memcpy(p, node->offset, node->count * sizeof *p);
-    add_products(&node->matrix, taken[node->takes] + node->first, p);
+    double_add_products(&node->matrix, taken[node->takes] + node->first, p);
     switch (node->then) {
     case THEN_NOTHING: break;
     case THEN_PROJECT: project(p, node->count); break;
@@ -500,7 +555,7 @@ static void calibrate(const struct map *map, double *p)
     for (int j = 0; j < MODEL_CLASSES; j++)
         z[j] = log(fmax(p[j], map->least));
     memcpy(p, map->offset, sizeof z);
-    add_products(&map->weights, z, p);
+    double_add_products(&map->weights, z, p);
     softmax(p, MODEL_CLASSES);
     for (int j = 0; j < MODEL_CLASSES; j++)
         p[j] = (1.0 - map->floor) * p[j] + map->floor / MODEL_CLASSES;
@@ -520,6 +575,9 @@ int model_classify(const double *x, double *p)
 {
     struct values v;
     int answer;
+    for (int j = 0; j < MODEL_FEATURES; j++)
+        if (isinf(x[j]))
+            return -1;
     normalise(x, v.z);
     for (int i = 0; i < NORMALISED; i++)
         if (TAKES_MISSING ? isinf(v.z[i]) : !isfinite(v.z[i]))
@@ -538,7 +596,7 @@ int model_classify(const double *x, double *p)
         v.sign[i] = (odds > 0.0) - (odds < 0.0);
         v.odds[i] = odds < -30.0 ? -30.0 : odds > 30.0 ? 30.0 : odds;
     }
-    exponentials(v.r, CLASSIFIERS);     /* tanh */
+    double_exponentials(v.r, CLASSIFIERS);     /* tanh */
     for (int i = 0; i < CLASSIFIERS; i++)
         v.r[i] = copysign((1.0 - v.r[i]) / (1.0 + v.r[i]), v.odds[i]);
     average(&v, p);
@@ -550,20 +608,238 @@ int model_classify(const double *x, double *p)
     return isnan(p[answer]) ? -1 : answer;
 }
 
-#ifdef MODEL_MAIN
-#include <float.h>
-#include <stdio.h>
-
-struct input {                          /* a column of a table */
-    const char *name;
-    double fill;                        /* in place of a missing value; NAN: it stays missing;
-                                           INFINITY: that is an error */
-    int indicator;                      /* the feature behind it is 1 where the value is missing */
+/* A part of the text of a cell */
+struct text {
+    const char *start;
+    size_t length;
 };
+
+/* Without the blanks around it */
+static struct text bare(const char *cell)
+{
+    struct text text = {cell + strspn(cell, " \t"), 0};
+    text.length = strlen(text.start);
+    while (text.length && strchr(" \t", text.start[text.length - 1]))
+        text.length--;
+    return text;
+}
+
+static int compare(struct text text, const char *word)
+{
+    int order = strncmp(text.start, word, text.length);
+    return order ? order : -(word[text.length] != 0);
+}
+
+/* Programs write the same truth values and whole numbers in several ways: True is true, 1.0 is 1 */
+static struct text plain(struct text text)
+{
+    size_t digits = 0, end = text.length;
+    if (!compare(text, "True") || !compare(text, "TRUE"))
+        return bare("true");
+    if (!compare(text, "False") || !compare(text, "FALSE"))
+        return bare("false");
+    while (end && text.start[end - 1] == '0')
+        end--;
+    if (!end || text.start[end - 1] != '.')
+        return text;
+    end -= 1;
+    while (digits < end && strchr("0123456789", text.start[end - 1 - digits]))
+        digits++;
+    if (digits && strspn(text.start, "+-") + digits >= end)
+        text.length = end;
+    return text;
+}
+
+static int is_number(struct text text, double *value)
+{
+    char *end;
+    if (!text.length || strspn(text.start, "0123456789+-.eE") < text.length)
+        return 0;
+    *value = strtod(text.start, &end);
+    return end == text.start + text.length && isfinite(*value);
+}
+
+static int is_missing(const char *cell)
+{
+    double value, blank;
+    struct text text;
+    int numeric;
+    if (!cell)
+        return 1;
+    text = bare(cell);
+    numeric = is_number(text, &value);
+    for (int i = 0; i < BLANKS; i++)
+        if (!compare(text, blanks[i])
+            || (numeric && is_number(bare(blanks[i]), &blank) && value == blank))
+            return 1;
+    return 0;
+}
+
+/* The place of a word of a column, or that of all others */
+static int place_of(const struct column *column, struct text text)
+{
+    int low = 0, high = column->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2, order = compare(text, column->word[middle].text);
+        if (!order)
+            return column->word[middle].place;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return column->other;
+}
+
+/* Read from least to most digits. Returns what follows, NULL where there are fewer. */
+static const char *digits(const char *from, int least, int most, int *value)
+{
+    int count = 0;
+    *value = 0;
+    for (; count < most && *from >= '0' && *from <= '9'; count++)
+        *value = 10 * *value + *from++ - '0';
+    return count < least ? NULL : from;
+}
+
+/* The time behind a date, in minutes; NAN for what is none */
+static double minutes_of(const char *at, const char *end)
+{
+    int hour, minute, whole = 0, sign = 0, ahead = 0, more = 0;
+    double second = 0.0, unit = 1.0;
+    if (at == end)
+        return 0.0;
+    if ((*at != 'T' && *at != ' ') || !(at = digits(at + 1, 2, 2, &hour)) || *at != ':'
+        || !(at = digits(at + 1, 2, 2, &minute)))
+        return NAN;
+    if (*at == ':') {
+        if (!(at = digits(at + 1, 2, 2, &whole)))
+            return NAN;
+        if (*at == '.') {
+            const char *point = at++;
+            for (; *at >= '0' && *at <= '9'; at++) {
+                second = 10.0 * second + (*at - '0');
+                unit *= 10.0;
+            }
+            if (at - point < 2 || at - point > 10)
+                return NAN;
+        }
+    }
+    if (*at == 'Z')
+        at++;
+    else if (*at == '+' || *at == '-') {
+        sign = *at == '+' ? 1 : -1;
+        if (!(at = digits(at + 1, 2, 2, &ahead)) || !(at = digits(at + (*at == ':'), 2, 2, &more)))
+            return NAN;
+    }
+    if (at != end || hour > 23 || minute > 59 || whole > 59)
+        return NAN;
+    return 60 * (hour - sign * ahead) + minute - sign * more + (whole + second / unit) / 60.0;
+}
+
+/* The days from 1970 to a date, with its time as a fraction; NAN for what is none */
+static double day_number(struct text text, int order)
+{
+    static const int position[][3] = {{0, 1, 2}, {2, 1, 0}, {2, 0, 1}}; /* of year, month, day */
+    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int part[3], year, month, day, leap;
+    const char *at = text.start;
+    char mark = *text.start;
+    for (int i = 0; i < 3; i++) {
+        int is_year = i == position[order][0];
+        if (i == 1)
+            mark = *at;
+        if (i && (*at++ != mark || !mark || !strchr("-/.", mark)))
+            return NAN;
+        if (!(at = digits(at, is_year ? 4 : 1, is_year ? 4 : 2, &part[i])))
+            return NAN;
+    }
+    year = part[position[order][0]];
+    month = part[position[order][1]];
+    day = part[position[order][2]];
+    leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    if (year < 1 || month < 1 || month > 12 || day < 1
+        || day > lengths[month - 1] + (leap && month == 2))
+        return NAN;
+    for (int i = 1; i < month; i++)
+        day += lengths[i - 1] + (leap && i == 2);
+    year--;
+    return 365 * year + year / 4 - year / 100 + year / 400 + day - 719163
+        + minutes_of(at, text.start + text.length) / 1440.0;
+}
+
+/* A year that comes first is never ambiguous */
+static int put_date(const struct column *column, struct text text, double *x)
+{
+    double days = day_number(text, column->order);
+    if (isnan(days))
+        days = day_number(text, ORDER_YEAR_FIRST);
+    *x++ = days - column->first;
+    for (int cycle = 0; cycle < 2; cycle++)     /* days from Monday, 1969-12-29, in weeks */
+        if (cycle ? column->weekday : column->hour) {
+            double angle = 2.0 * 3.141592653589793 * (cycle ? (days + 3.0) / 7.0 : days);
+            *x++ = sin(angle);
+            *x++ = cos(angle);
+        }
+    return !isnan(days);
+}
+
+/* Make the features x of a row. Returns the first column whose cell is wrong, else COLUMNS. */
+static int encode(const struct model_row *row, double *x)
+{
+    int wrong = COLUMNS;
+    for (int i = 0; i < COLUMNS; i++, x += columns[i - 1].width) {
+        const struct column *column = &columns[i];
+        const void *member = (const char *)row + column->offset;
+        const char *word = NULL;
+        double number = NAN;
+        int right = 1, place;
+        memset(x, 0, column->width * sizeof *x);
+        if (column->kind == KIND_NUMBER)
+            number = *(const double *)member;
+        else
+            word = *(const char *const *)member;
+        if (column->kind == KIND_NUMBER ? isnan(number) : is_missing(word)) {
+            memcpy(x, if_missing + column->feature, column->width * sizeof *x);
+            right = !isinf(*x);
+        } else
+            switch (column->kind) {
+            case KIND_NUMBER:
+                right = fabs(number) <= FLT_MAX;
+                *x = right ? number : 0.0;
+                break;
+            case KIND_WORDS:
+                place = place_of(column, plain(bare(word)));
+                if (place >= 0)
+                    x[place] = 1.0;
+                break;
+            case KIND_ORDER:
+                place = place_of(column, plain(bare(word)));
+                *x = place;
+                right = place >= 0;
+                break;
+            case KIND_DATE: right = put_date(column, bare(word), x); break;
+            }
+        for (int j = 0; j < column->width; j++)     /* as the suite reads tables */
+            x[j] = (float)x[j];
+        if (!right && wrong == COLUMNS)
+            wrong = i;
+    }
+    return wrong;
+}
+
+int model_classify_row(const struct model_row *row, double *p)
+{
+    double x[MODEL_FEATURES];
+    return encode(row, x) < COLUMNS ? -1 : model_classify(x, p);
+}
+
+#ifdef MODEL_MAIN
+#include <stdio.h>
 
 @MAIN_TABLES@
 
 static long line, next_line = 1;        /* of the record in work, and of what follows */
+static char delimiter = DELIMITER, decimal = DECIMAL;   /* 0: what the heading has */
 static char *text, **cell;              /* the record, and its cells when it is split */
 static size_t used, room;
 
@@ -619,7 +895,7 @@ static int read_record(void)
                 line = next_line;
                 fail("expected text, found a byte of value 0", NULL, NULL);
             }
-            quoted ^= c == '"';
+            quoted ^= c == '"' && QUOTES;
             append(c);
         }
     } while (used == 0 && c != EOF);
@@ -629,6 +905,23 @@ static int read_record(void)
     return used > 1;
 }
 
+/* The delimiter that stands most often in the first record, outside quotes */
+static void guess_delimiter(void)
+{
+    int most = 0;
+    for (const char *mark = ",;\t|"; *mark; mark++) {
+        int count = 0, quoted = 0;
+        for (size_t i = 0; i < used; i++) {
+            quoted ^= text[i] == '"' && QUOTES;
+            count += text[i] == *mark && !quoted;
+        }
+        if (count > most || !delimiter) {
+            most = count;
+            delimiter = *mark;
+        }
+    }
+}
+
 /* Split the record into cells, without quotes and outer blanks. Returns their number. */
 static size_t split(void)
 {
@@ -636,13 +929,13 @@ static size_t split(void)
     char *from = text + (strncmp(text, "\xef\xbb\xbf", 3) ? 0 : 3), *to = from, separator;
     do {
         char *begin = to;
-        if (*from == '"')
+        if (*from == '"' && QUOTES)
             for (from++; *from && (*from != '"' || *++from == '"'); from++)
                 *to++ = *from;
-        while (*from && *from != ',')
+        while (*from && *from != delimiter)
             *to++ = *from++;
         separator = *from++;
-        while (to > begin && (to[-1] == ' ' || to[-1] == '\t'))
+        while (to > begin && (to[-1] == ' ' || (to[-1] == '\t')))
             to--;
         *to++ = 0;
         cell[cells++] = begin + strspn(begin, " \t");
@@ -650,98 +943,131 @@ static size_t split(void)
     return cells;
 }
 
-static int is_number(const char *word, double *value)
+/* Decimal commas become points */
+static void set_point(char *word)
 {
-    char *end;
-    if (!*word || word[strspn(word, "0123456789+-.eE")])
-        return 0;
-    *value = strtod(word, &end);
-    return !*end && isfinite(*value);
+    char *comma = strchr(word, ',');
+    if (decimal == ',' && comma && !word[strspn(word, "0123456789+-,eE")])
+        *comma = '.';
 }
 
-static int is_missing(const char *word)
-{
-    double value, blank;
-    int numeric = is_number(word, &value), missing = 0;
-    for (int i = 0; i < BLANKS; i++)
-        missing |= !strcmp(word, blanks[i])
-            || (numeric && is_number(blanks[i], &blank) && value == blank);
-    return missing;
-}
-
-/* Put the features of a cell at x, in single precision, as the suite reads tables. Returns the
-   place behind them. */
-static double *put(const struct input *input, const char *word, double *x)
-{
-    double value = input->fill;
-    int missing = is_missing(word);
-    if (missing && isinf(value))
-        fail("a missing value in column", NULL, input->name);
-    if (!missing && !is_number(word, &value))
-        fail("expected a number in column", word, input->name);
-    if (fabs(value) > FLT_MAX)
-        fail("expected a number of single precision in column", word, input->name);
-    *x++ = (float)value;
-    if (input->indicator)
-        *x++ = missing;
-    return x;
-}
-
-/* Whether the first record is a heading. position[i] becomes the column of input i. */
+/* Whether the first record is a heading. position[i] becomes the column of column i. */
 static int is_heading(size_t cells, size_t *position)
 {
     double value;
     const char *absent = NULL;
-    for (int i = 0; i < INPUTS; i++) {
+    int numbers = 1;
+    for (int i = 0; i < COLUMNS; i++) {
         for (position[i] = 0; position[i] < cells; position[i]++)
-            if (!strcmp(cell[position[i]], inputs[i].name))
+            if (!strcmp(cell[position[i]], columns[i].name))
                 break;
         if (position[i] == cells)
-            absent = inputs[i].name;
+            absent = columns[i].name;
+        numbers &= columns[i].kind == KIND_NUMBER;
     }
-    for (size_t j = 0; absent && j < cells; j++)
-        if (!is_number(cell[j], &value) && !is_missing(cell[j]))
-            fail("expected numbers, or a heading with the column", cell[j], absent);
-    for (int i = 0; absent && i < INPUTS; i++)
+    if (!HEADER)                        /* the names are numbers of columns */
+        for (int i = 0; i < COLUMNS; i++)
+            position[i] = strtoul(columns[i].name, NULL, 10) - 1;
+    if (!HEADER || !absent)
+        return HEADER;
+    for (size_t j = 0; j < cells; j++)
+        if (!numbers || (!is_number(bare(cell[j]), &value) && !is_missing(cell[j])))
+            fail(numbers ? "expected numbers, or a heading with the column"
+                 : "expected a heading with the column", cell[j], absent);
+    for (int i = 0; i < COLUMNS; i++)
         position[i] = (size_t)i;
-    return !absent;
+    return 0;
+}
+
+/* Make the features of the cells. Returns the first column whose cell is wrong, else COLUMNS. */
+static int encode_cells(const size_t *position, double *x)
+{
+    static struct model_row row;        /* it may be large */
+    for (int i = 0; i < COLUMNS; i++) {
+        void *member = (char *)&row + columns[i].offset;
+        char *word = cell[position[i]];
+        double number;
+        set_point(word);
+        if (columns[i].kind != KIND_NUMBER)
+            memcpy(member, &word, sizeof word);
+        else {
+            if (is_missing(word))
+                number = NAN;
+            else if (!is_number(bare(word), &number))
+                number = INFINITY;
+            memcpy(member, &number, sizeof number);
+        }
+    }
+    return encode(&row, x);
+}
+
+/* One message tells how many rows have no answer, and why the first has none */
+static long without_answer;
+static char *why;
+
+static void note(const char *message, const char *column, const char *word)
+{
+    static char room[400];
+    if (without_answer++)
+        return;
+    why = room;
+    sprintf(room, "the first in line %ld: %s", line, message);
+    if (column)
+        sprintf(strchr(room, 0), " in column '%.60s', found '%.60s'", column, word);
+    for (char *at = room; *at; at++)    /* in one line */
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = ' ';
 }
 
 static int classify_table(void)
 {
-    static size_t position[INPUTS];     /* these may be large */
+    static const char *const expected[] = {"expected a number", "expected a word",
+        "expected one of the words of training", "expected a date as in training"};
+    static size_t position[COLUMNS];    /* these may be large */
     static double x[MODEL_FEATURES], p[MODEL_CLASSES];
     char message[99];
-    size_t columns = 0;
+    size_t width = 0;
     fputs(heading[0], stdout);
     while (read_record()) {
-        int answer;
-        double *behind = x;
-        size_t cells = split();
-        if (!columns) {
-            columns = INPUTS;
-            if (is_heading(cells, position)) {
-                columns = cells;
+        int answer = -1, wrong;
+        size_t cells;
+        if (!width && !delimiter)
+            guess_delimiter();
+        if (!decimal)
+            decimal = delimiter == ';' ? ',' : '.';
+        cells = split();
+        if (!width) {
+            int named = is_heading(cells, position);
+            width = HEADER && !named ? COLUMNS : cells;
+            for (int i = 0; i < COLUMNS; i++)
+                if (position[i] >= width)
+                    width = position[i] + 1;
+            if (named)
                 continue;
-            }
         }
-        sprintf(message, "expected %lu columns, found %lu", (unsigned long)columns,
+        sprintf(message, "expected %lu columns, found %lu", (unsigned long)width,
                 (unsigned long)cells);
-        if (cells != columns)
+        if (cells != width)
             fail(message, NULL, NULL);
-        for (int i = 0; i < INPUTS; i++)
-            behind = put(&inputs[i], cell[position[i]], behind);
-        answer = model_classify(x, p);
-        if (answer < 0)
-            fail("no answer: missing values, or numbers too large", NULL, NULL);
-        fputs(class_cells[answer], stdout);
+        wrong = encode_cells(position, x);
+        if (wrong < COLUMNS)
+            note(expected[columns[wrong].kind], columns[wrong].name, cell[position[wrong]]);
+        else if ((answer = model_classify(x, p)) < 0)
+            note("missing values, or numbers too large", NULL, NULL);
+        if (answer >= 0)
+            fputs(class_cells[answer], stdout);
         for (int j = 0; j < MODEL_CLASSES; j++)
-            printf(",%.12g", p[j]);
+            if (answer < 0)
+                putchar(',');
+            else
+                printf(",%.12g", p[j]);
         putchar('\n');
     }
     if (ferror(stdin) || fflush(stdout))
         fail("an error of reading or writing", NULL, NULL);
-    return 0;
+    if (without_answer)
+        fprintf(stderr, "model: rows without an answer: %ld, %s\n", without_answer, why);
+    return without_answer > 0;
 }
 
 static int self_test(void)
@@ -756,7 +1082,7 @@ static int self_test(void)
         }
     }
     printf("largest difference %.3g\n", largest);
-    return largest > 1e-9;
+    return largest > @TOLERANCE@;
 }
 
 int main(int argc, char **argv)

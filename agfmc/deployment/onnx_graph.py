@@ -1,7 +1,8 @@
 """A trained configuration as an ONNX model of plain operators in double precision.
 
-Its inputs are `x` (n, d), or, for a table of numbers, a column (n, 1) of each name; its outputs
-`label` (n,), and `probabilities` (n, k), or `scores` where the decoder gives votes or estimates.
+Its inputs are `x` (n, d), or, for a table, a column (n, 1) of each name, numbers or text; its
+outputs `label` (n,), and `probabilities` (n, k), or `scores` where the decoder gives votes or
+estimates.
 A point without an answer, such as one with NaN, has the label "" or -1, and NaN in its place.
 
 NumPy's operators and functions of an `_Array` make the operators of the graph.  Sums and products
@@ -27,12 +28,19 @@ from ..core.version import __version__
 from ..decode.class_scores import FAR, FAR_EXPONENTIAL, LOSSES
 from ..decode.learned import LIMIT
 from ..models.configuration import Configuration
-from .steps import CodeRule, dense_blocks, Steps
+from ..tables.dates import PERIODS
+from .steps import CodeRule, dense_blocks, features_if_missing, Steps
 
 LARGEST = 2**31 - 2**20  # bytes of a protocol buffer, less what is no array
 _FAR = 1e5  # of gamma |s|^2, where a matrix product loses digits of a distance
 _MOST_BLOCKS = 100  # of coefficients, as products of their own
 _DEEPEST = 10_000  # comparisons; where there are some times more, ONNX Runtime crashes
+_MISSING = -2  # the number of a word that is missing; -1 is that of unknown ones
+_DOC = (
+    "Inputs are columns of a table: numbers, where NaN is missing; words, without blanks around "
+    "them; dates as numbers, their days since 1970-01-01 with the time as a fraction. The model "
+    "holds {} rows of the training data."
+)
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
 _IR_VERSION = 8
 _OPERATORS = {
@@ -90,7 +98,7 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
                 f"choose {way} (calibrate_m -Q learned fits it)"
             )
     graph = _Graph(onnx)
-    x, inputs = _points(graph, steps, configuration.recipe)
+    x, inputs = _points(graph, steps)
     z = graph.joined([_normalised(x, one) for one in steps.normalisations] or [x])
     f = _decision_values(graph, steps, z)
     outputs = ["label", "probabilities" if steps.gives == "probabilities" else "scores"]
@@ -101,12 +109,13 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
         onnx.helper.make_graph(
             graph.nodes,
             "agfmc",
-            [info(name, types.DOUBLE, ["n", d]) for name, d in inputs],
+            inputs,
             [
                 info(outputs[0], kind, ["n"]),
                 info(outputs[1], types.DOUBLE, ["n", len(steps.labels)]),
             ],
             graph.constants,
+            doc_string=_DOC.format(steps.rows) if steps.of_table else "",
         ),
         producer_name="agfmc",
         producer_version=__version__,
@@ -119,7 +128,7 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
         {
             name: json.dumps(value)
             for name, value in {
-                "features": [one.name for one in steps.inputs],
+                "features": [one.name for one in steps.recipe.columns],
                 "classes": steps.names,
                 "labels": steps.labels,
                 "decoder": steps.classifier.decoding.name,
@@ -247,28 +256,103 @@ class _Graph:
         )
 
 
-def _points(graph, steps, recipe):
-    """The points (n, d), and (name, columns) of each input."""
-    names = [one.name for one in steps.inputs]
-    if recipe is None or names != [one.name for one in recipe.columns]:
-        return graph.array("x"), [("x", len(names))]
-    inputs = [graph.array(clean(name)) for name in names]
-    cells = graph.joined(inputs)
-    double = graph.onnx.TensorProto.DOUBLE
+def _points(graph, steps):
+    """The points (n, d), and the descriptions of the inputs."""
+    info = graph.onnx.helper.make_tensor_value_info
+    types = graph.onnx.TensorProto
+    if not steps.of_table:
+        return graph.array("x"), [info("x", types.DOUBLE, ["n", len(steps.features)])]
+    inputs = []
+    numbers = []
+    parts = []
+    start = {}  # of the features of a column among the parts
+    width = 0
+    for column in steps.recipe.columns:
+        name = column.name
+        if column.date is not None:
+            name += " (days since 1970-01-01)"
+        cells = graph.array(clean(name))
+        is_text = column.categories is not None or column.order is not None
+        kind = types.STRING if is_text else types.DOUBLE
+        inputs.append(info(cells.name, kind, ["n", 1]))
+        if is_text:
+            part = _words(graph, steps.recipe, column, cells)
+        elif column.date is not None:
+            part = _dates(graph, steps.recipe, column, cells)
+        else:
+            numbers.append((column, cells))
+            continue
+        start[column.name] = width
+        width += len(column.features)
+        parts.append(part)
+    order = []
+    if numbers:  # together, as there may be many
+        parts.append(_numbers(graph, steps.recipe, numbers))
+        for at, (column, _) in enumerate(numbers):
+            start[column.name] = width + at
+    for column in steps.recipe.columns:
+        step = 1
+        if column.categories is column.date is column.order is None:
+            step = len(numbers)
+        order += [start[column.name] + step * at for at in range(len(column.features))]
+    # as tables are read
+    x = graph.joined(parts).columns(order).by("Cast", to=types.FLOAT).by("Cast", to=types.DOUBLE)
+    return x, inputs
+
+
+def _numbers(graph, recipe, numbers):
+    """The numbers of some columns, and behind them whether they are missing."""
+    cells = graph.joined([cells for _, cells in numbers])
+    fills = [[features_if_missing(recipe, column)[0] for column, _ in numbers]]
     missing = np.isnan(cells)
-    fills = [
-        (0.0 if one.indicator else np.nan) if one.fill is None else one.fill for one in steps.inputs
-    ]
-    both = graph.joined(
-        [graph.add("Where", missing, np.array([fills]), cells), missing.by("Cast", to=double)]
+    double = missing.by("Cast", to=graph.onnx.TensorProto.DOUBLE)
+    return graph.joined([graph.add("Where", missing, np.array(fills), cells), double])
+
+
+def _dates(graph, recipe, column, days):
+    parts = [days - column.date.first]
+    for cycle in column.date.cycles:
+        angle = (days + 3 * (cycle == "weekday")) * (2 * np.pi / PERIODS[cycle])
+        parts += [angle.by("Sin"), angle.by("Cos")]
+    parts += [days * 0] * column.indicator
+    row = features_if_missing(recipe, column)
+    return graph.add("Where", np.isnan(days), row[None], graph.joined(parts))
+
+
+def _words(graph, recipe, column, cells):
+    """The features of a column of words, or of words in an order."""
+    words = column.order or column.categories
+    places = {}
+    for place, word in enumerate(words):
+        places |= dict.fromkeys(_spellings(word), place)
+    for blank in recipe.blanks:
+        places |= dict.fromkeys(_spellings(blank), _MISSING)
+    place = cells.by(
+        "LabelEncoder",
+        domain="ai.onnx.ml",
+        keys_strings=[*places],
+        values_int64s=[*places.values()],
+        default_int64=column.feature_of.get(column.other, -1),
     )
-    order = [
-        number + at * len(names)
-        for number, one in enumerate(steps.inputs)
-        for at in range(1 + one.indicator)
-    ]
-    single = both.columns(order).by("Cast", to=graph.onnx.TensorProto.FLOAT)  # as tables are read
-    return single.by("Cast", to=double), [(one.name, 1) for one in inputs]
+    double = graph.onnx.TensorProto.DOUBLE
+    if column.order is None:
+        numbers = np.arange(len(column.features))
+        features = place.by("Equal", numbers[None]).by("Cast", to=double)
+    else:
+        features = place.by("Cast", to=double)
+        features = graph.add("Where", place.by("Equal", np.int64(-1)), np.inf, features)
+        features = graph.joined([features, features * 0][: len(column.features)])
+    row = features_if_missing(recipe, column)
+    return graph.add("Where", place.by("Equal", np.int64(_MISSING)), row[None], features)
+
+
+def _spellings(word):
+    """The texts of cells that are this word: programs write truth values and whole numbers so."""
+    if word in ("true", "false"):
+        return word, word.title(), word.upper()
+    if word.lstrip("+-").isdecimal() and word.isascii():
+        return word, f"{word}.", f"{word}.0"
+    return (word,)
 
 
 def _normalised(x, normalisation):
@@ -409,7 +493,9 @@ def _answers(graph, steps, z, f, outputs):
     else:
         sure = mapped
     best = sure.columns(steps.tie_order).by("ArgMax", axis=1, keepdims=0)
-    checked = [f] * (len(steps.rho) > 0) + [z] * (not steps.takes_missing)
+    checked = [f] * (len(steps.rho) > 0) + [z]
+    if steps.takes_missing:
+        checked[-1] = graph.add("Where", np.isnan(z), 0.0, z)
     unknown = np.isnan(sum(one.sums() for one in checked) * 0)  # infinite ones, too
     graph.add("Where", unknown, np.nan, mapped, outputs=outputs[1:])
     best = graph.add("Where", unknown.by("Squeeze", np.array([1])), len(steps.labels), best)

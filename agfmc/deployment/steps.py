@@ -4,7 +4,7 @@
 probabilities p (k,), as frozen types of plain arrays; whatever cannot be computed in a bounded
 number of simple steps is refused.  In their order:
 
-1. x from the cells of a table: `inputs`
+1. x (d,) from the cells of a table: `recipe`
 2. z: (x - mean) matrix for each of `normalisations`, side by side; x itself where there are none
 3. decision values f (m,): the sums of `kernel_sums` and of the leaves of `forest`, less `rho`
 4. r = tanh(a f + b), the difference of the probabilities of the right and the left side
@@ -17,7 +17,6 @@ number of simple steps is refused.  In their order:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -38,10 +37,11 @@ from ..decode.code_kinds import adjacent_order, KINDS
 from ..decode.methods import Method
 from ..models.configuration import Configuration
 from ..models.merge import with_scores
+from ..models.privacy import count_rows
 from ..prediction.classifier import Classifier
 from ..prediction.decision import calibration_of
 from ..prediction.decoding import coding_matrix, decoders_of, Decoding
-from ..tables.types import ColumnRecipe
+from ..tables.types import ColumnRecipe, TableRecipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +122,9 @@ class Steps:
     ----------
     classifier : the suite's own, with which every other program has to agree
     labels, names : labels of the classes (k,), ascending, and their names
-    features : their names
-    inputs : columns of numbers of a table in the order of the features; a `fill` NaN stays missing
-    blanks : cells of a table that are missing values
-    of_cells : False where training had a table with words or dates, and the inputs are the
-        features that `table2agf` makes of it
+    recipe : the columns of a table, and the features that are made of them; without a table in
+        training, or for encoded input, each feature is a column of numbers
+    of_table : whether these are the columns of the training table
     takes_missing : NaN may stand in a point, as all classifiers are trees; else such a point has no
         answer
     normalisations : of which the rows of the matrices are the features; () for none
@@ -143,10 +141,8 @@ class Steps:
     classifier: Classifier
     labels: tuple[int, ...]
     names: tuple[str, ...]
-    features: tuple[str, ...]
-    inputs: tuple[ColumnRecipe, ...]
-    blanks: tuple[str, ...]
-    of_cells: bool
+    recipe: TableRecipe
+    of_table: bool
     takes_missing: bool
     normalisations: tuple[Normalisation, ...]
     kernel_sums: tuple[KernelSums, ...]
@@ -161,8 +157,21 @@ class Steps:
     tie_order: np.ndarray
     gives: str
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return self.recipe.features
 
-def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
+    @property
+    def rows(self) -> int:
+        """The rows of the training data that it holds."""
+        vectors = [one.sv for one in self.kernel_sums if one.kernel.kind != "linear"]
+        return count_rows(vectors)
+
+
+def steps_of(
+    configuration: Configuration, decoder: str | None = None, features: bool = False
+) -> Steps:
     """The steps of a trained configuration.
 
     Parameters
@@ -173,6 +182,8 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
         Name of a decoder, or "full", "average" or "geometric"; a decoder of coding matrices takes
         a tree as the coding matrix that it stands for.  None: that of `classify_m`, but for trees
         "full", as programs give the probabilities of all classes.
+    features : bool, default=False
+        The input are the features that `table2agf` makes of a table, not its columns.
 
     Returns
     -------
@@ -235,7 +246,8 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
         classifier,
         tree.classes,
         tuple(classifier.names),
-        *_inputs(configuration, takes_missing),
+        _recipe(configuration, takes_missing, features),
+        configuration.recipe is not None and not features,
         takes_missing,
         parts,
         kernel_sums,
@@ -278,33 +290,45 @@ def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
     return decoding
 
 
-def _inputs(configuration, takes_missing):
-    """The names of the features, the inputs, the cells that are missing values, and whether the
-    inputs are columns of a table like that of training."""
+def _recipe(configuration, takes_missing, features):
+    """The recipe of a program's input."""
     recipe = configuration.recipe
-    machines = configuration.machines
-    if takes_missing and (recipe is None or recipe.keeps_missing):
-        fill = math.nan
-    else:
-        fill = None
+    if recipe is not None and not features:
+        return recipe
     if recipe is None:
-        d = configuration.features or machines.sv.shape[1]
+        d = configuration.features or configuration.machines.sv.shape[1]
         names = tuple(f"f{number}" for number in range(1, d + 1))
         blanks = ("", "NaN", "nan")
     else:
         names = recipe.features
         blanks = recipe.blanks
-        if not any(one.categories or one.date or one.order for one in recipe.columns):
-            return (
-                names,
-                tuple(
-                    replace(one, fill=fill if recipe.keeps_missing else one.fill)
-                    for one in recipe.columns
-                ),
-                blanks,
-                True,
-            )
-    return names, tuple(ColumnRecipe(name, fill=fill) for name in names), blanks, recipe is None
+        takes_missing = recipe.keeps_missing
+    return TableRecipe(
+        tuple(map(ColumnRecipe, names)),
+        "",
+        (),
+        missing="keep" if takes_missing else "error",
+        blanks=blanks,
+    )
+
+
+def features_if_missing(recipe: TableRecipe, column: ColumnRecipe) -> np.ndarray:
+    """The features (f,) of a missing cell of a column, infinite where it is an error."""
+    row = np.zeros(len(column.features))
+    words = column.categories
+    if recipe.keeps_missing:
+        if words is None:
+            row[:] = np.nan
+        return row
+    if column.indicator:
+        row[-1] = 1
+    if isinstance(column.fill, str):
+        row[words.index(column.fill)] = 1
+    elif column.fill is not None:
+        row[0] = column.fill
+    elif not column.indicator:
+        row[0] = np.inf
+    return row
 
 
 def _kernel_sums(machines):

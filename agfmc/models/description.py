@@ -17,6 +17,7 @@ from ..files.codec import encode
 from ..kernels.machine import KernelCounter
 from ..tables.types import TableRecipe
 from .configuration import Configuration
+from .privacy import training_rows
 
 
 def describe(configuration: Configuration) -> dict:
@@ -90,6 +91,7 @@ def describe(configuration: Configuration) -> dict:
         "normalised": normalisation is not None,
         "support_vectors": len(model.sv),
         "coefficients": int(model.indptr[-1]),
+        "training_rows": training_rows(configuration),
         **_trees(forests),
         "written_by": configuration.made_by,
         "calibration": _calibration(configuration.calibration),

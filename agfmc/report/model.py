@@ -100,6 +100,8 @@ def model_facts(info: Mapping, recipe: Sequence[tuple] = ()) -> list[tuple[str, 
             names = KERNELS[kernel["kind"]].parameters
             words = [kernel["kind"], *(f"{name} {kernel[name]:g}" for name in names)]
             pairs.append(("kernel", " ".join(words)))
+    rows = info["training_rows"]
+    pairs.append(("privacy", f"holds {plural(rows, 'row')} of the training data"))
     programs = [f"{program} {version}" for program, version in sorted(info["written_by"].items())]
     pairs += [("written by", ", ".join(programs)), *_calibration_facts(info["calibration"])]
     trained = [*models, *directs]

@@ -36,7 +36,7 @@ _LENGTH = re.compile(
 )
 _CLOCKS = {"time of day": 1440.0, "duration": 86400.0}  # what the numbers count, in a day
 _EPOCH = date(1970, 1, 1).toordinal()
-_PERIODS = {"hour": 1.0, "weekday": 7.0, "day of the year": 365.2425}  # days
+PERIODS = {"hour": 1.0, "weekday": 7.0, "day of the year": 365.2425}  # days
 _SEASONS = 300  # days from which on the day of the year is more than another count of days
 
 
@@ -244,7 +244,7 @@ class DateRecipe:
         )
         # days since 1970-01-01, a Thursday; weeks begin on Monday
         angles = [
-            2 * np.pi * (days + 3 * (cycle == "weekday")) / _PERIODS[cycle] for cycle in self.cycles
+            2 * np.pi * (days + 3 * (cycle == "weekday")) / PERIODS[cycle] for cycle in self.cycles
         ]
         return np.column_stack(
             [

@@ -5,6 +5,7 @@ from ...core.errors import warn_user
 from ...data.class_names import read_names_of
 from ...models.control_files import model_files
 from ...models.files import export, load_configuration, save
+from ...models.privacy import without_rows
 from ..hints import classify_command
 from ..messages import report
 from ..options import check_files
@@ -32,6 +33,8 @@ def run(request):
         configuration = configuration.renamed(
             read_names_of(request.names, configuration.tree.classes, request.models[0].names)
         )
+    if request.without_rows:
+        configuration = without_rows(configuration)
     if form in ("c", "onnx"):
         from .write_program import write_program
 

@@ -11,23 +11,19 @@ from ..messages import report
 
 def write_program(request, configuration):
     """Write a configuration as a program in C, or as an ONNX model."""
-    steps = steps_of(configuration, request.decoder)
+    steps = steps_of(configuration, request.decoder, request.features)
     if request.form == "onnx":
         content = onnx_model(steps, configuration)
         then = ""
     else:
-        content = c_program(steps).encode("ascii")
+        content = c_program(steps, request.float).encode("ascii")
         then = (
             "; cc -O3 -std=c99 -DMODEL_MAIN -o model "
             f"{shlex.quote(request.out)} -lm makes a program of it"
         )
     with replacing(request.out, binary=True) as file:
         file.write(content)
-    if steps.of_cells:
-        features = ""
-    else:
-        features = "; its features are those that table2agf makes of the words of a table"
     report(
         f"{len(configuration.tree.rows)} binary models, {len(content) / 1e6:.3g} MB of "
-        f"{request.form.upper()}, decoder {steps.classifier.decoding.name}{features}{then}"
+        f"{request.form.upper()}, decoder {steps.classifier.decoding.name}{then}"
     )

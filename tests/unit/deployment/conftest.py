@@ -1,7 +1,11 @@
 """Random configurations of every kind, made of numbers without any training."""
 
+import csv
+import io
+import itertools
 import warnings
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -22,6 +26,10 @@ from agfmc.decode.code_kinds import one_vs_rest
 from agfmc.models.merge import collate
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import coding_matrix, decoders_of, Decoding
+from agfmc.tables.dates import DateRecipe
+from agfmc.tables.points import table_points
+from agfmc.tables.types import ColumnRecipe, TableRecipe
+from own_warnings import own_warnings
 
 DECODERS = (
     "least-squares",
@@ -218,12 +226,15 @@ def calibrated(rng, configuration, decoder):
 
 @pytest.fixture(scope="session")
 def random_steps():
-    """random_steps(seed): `Steps` of a random configuration; random_steps.points(steps, n)."""
+    """random_steps(seed): `Steps` of a random configuration; random_steps.points(steps, n).
 
-    def make(seed):
+    With a recipe they are those of its table.
+    """
+
+    def make(seed, recipe=None):
         rng = np.random.default_rng(seed)
         labels = rng.choice(20, int(rng.integers(2, 7)), replace=False).tolist()
-        features = int(rng.integers(1, 6))
+        features = int(rng.integers(1, 6)) if recipe is None else len(recipe.features)
         structures = ["pairs", "rest", "zeros", "strict", "ordered", "tree", "nested", "direct"]
         members = [random_member(rng, labels, features, structures, True)]
         if seed % 4 == 3:
@@ -233,6 +244,7 @@ def random_steps():
             ]
         members = [one for one in members if not one.node_classifiers] or members[:1]
         configuration = members[0] if len(members) == 1 else join(members)
+        configuration = replace(configuration, recipe=recipe)
         decoder = None
         if len(members) > 1:
             decoder = str(rng.choice(["average", "geometric"]))
@@ -251,7 +263,7 @@ def random_steps():
 
     def points(steps, n, seed=0):
         rng = np.random.default_rng(seed)
-        x = rng.normal(size=(n, len(steps.inputs))) * rng.choice((1, 1, 1, 5), (n, 1))
+        x = rng.normal(size=(n, len(steps.recipe.columns))) * rng.choice((1, 1, 1, 5), (n, 1))
         if steps.takes_missing:
             x[rng.random(x.shape) < 0.1] = np.nan
         return x[takes_sure_logarithms(steps, x)]
@@ -305,9 +317,116 @@ def takes_sure_logarithms(steps, x):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)
         plain = Classifier(configuration, replace(decoding, calibrated=False))
+    if not steps.takes_missing:
+        x = np.nan_to_num(x)
     parts = [plain.probabilities(x)] + (plain.by_member(x) if len(steps.members) > 1 else [])
     sure = ~np.any([(p > 0) & (p < 1e-12) for p in parts], axis=(0, 2))
     if plain.values.count:
         _, r = plain.values(range(plain.values.count), plain.values.prepared(x))
         sure &= (np.abs(r) < 1 - 1e-12).all(axis=1)
     return sure
+
+
+WORDS = (
+    "Biscoe",
+    "Dream",
+    "Ünïcödé 猫",
+    'say "no"',
+    "back\\slash\\",
+    "two\nlines",
+    "what??/",
+    "*/",
+    "1",
+    "2",
+    "true",
+    "false",
+    "%s",
+    "x" * 300,
+    "NAN",
+    "-1",
+    "1.5",
+)
+SPELLED = {
+    "1": ["1.0", "1.", " 1"],
+    "2": ["2.000"],
+    "true": ["True", "TRUE"],
+    "false": ["False"],
+    "-1": ["-1.0"],
+}
+DATES = {
+    "year first": "%Y-%m-%d",
+    "day first": "%d.%m.%Y",
+    "month first": "%m/%d/%Y",
+}
+
+
+def random_recipe(rng, missing):
+    """The recipe of some columns of all kinds."""
+    columns = []
+    for number in range(int(rng.integers(2, 6))):
+        name = f"{rng.choice(WORDS)} {number}"
+        kind = str(rng.choice(["number", "words", "order", "date"]))
+        words = tuple(rng.permutation(WORDS)[: int(rng.integers(2, 8))].tolist())
+        indicator = missing == "indicator" and rng.random() < 0.7
+        fill = round(float(rng.normal()), 3) if missing in ("mean", "indicator") else None
+        column = ColumnRecipe(name, fill=fill, indicator=indicator)
+        if kind == "words":
+            fill = None if fill is None or indicator else str(rng.choice(words))
+            other = str(rng.choice(words)) if rng.random() < 0.3 else None
+            column = replace(column, categories=words, fill=fill, other=other)
+        elif kind == "order":
+            column = replace(column, order=words)
+        elif kind == "date":
+            cycles = ("hour",) * (rng.random() < 0.5) + ("weekday",) * (rng.random() < 0.5)
+            date = DateRecipe(str(rng.choice(list(DATES))), int(rng.integers(0, 20000)), cycles)
+            column = replace(column, date=date)
+        columns.append(column)
+    return TableRecipe(
+        tuple(columns),
+        "class",
+        tuple(f"c{label}" for label in range(20)),
+        missing=missing,
+        blanks=("", "NA", "-9"),
+    )
+
+
+def random_cell(rng, recipe, column):
+    """The text of a cell, missing where the recipe has a way to treat that."""
+    if rng.random() < 0.15 and recipe.missing != "error":
+        return str(rng.choice([*recipe.blanks, " NA ", "-9.0"]))
+    if column.date is not None:
+        day = datetime(1970, 1, 1) + timedelta(column.date.first + rng.normal())
+        style = DATES[column.date.order] if rng.random() < 0.8 else "%Y-%m-%d"
+        times = ["", " %H:%M", "T%H:%M:%S.25", " %H:%M:%SZ", " %H:%M+0130"]
+        return day.strftime(style + str(rng.choice(times)))
+    if column.categories is None and column.order is None:
+        return f"{rng.normal():.9g}"
+    words = column.order or (*column.categories, "unknown", "")[:-1]
+    word = str(rng.choice(words))
+    return str(rng.choice([word, *SPELLED.get(word, ())]))
+
+
+@pytest.fixture(scope="session")
+def random_table(random_steps):
+    """random_table(seed, n): `Steps` with a recipe, about n points, and the rows of their table.
+
+    The first row is the heading.
+    """
+
+    def make(seed, n):
+        rng = np.random.default_rng((seed, 1))
+        missing = str(rng.choice(["error", "mean", "indicator", "keep"]))
+        recipe = random_recipe(rng, missing)
+        steps = random_steps(seed, recipe)
+        rows = [[random_cell(rng, recipe, column) for column in recipe.columns] for _ in range(n)]
+        heading = [column.name for column in recipe.columns]
+        text = io.StringIO()
+        csv.writer(text).writerows([heading, *rows])
+        with own_warnings():
+            x = table_points(io.StringIO(text.getvalue()), recipe).astype(float)
+        sure = takes_sure_logarithms(steps, x)
+        if not steps.takes_missing:
+            sure &= ~np.isnan(x).any(axis=1)
+        return steps, x[sure], [heading, *itertools.compress(rows, sure)]
+
+    return make

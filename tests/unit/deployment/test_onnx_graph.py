@@ -16,6 +16,7 @@ from agfmc.deployment.onnx_graph import onnx_model
 from agfmc.deployment.steps import steps_of
 from agfmc.models.configuration import Configuration
 from agfmc.models.merge import collate
+from agfmc.tables.text import stripped
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 onnx = pytest.importorskip("onnx")
@@ -130,6 +131,34 @@ def test_far_points_and_points_without_an_answer():
     assert labels[0] == -1 and np.isnan(p[0]).all() and labels[1] in (0, 1)
     labels, p = run(model_of(two_classes(2, ("no", "yes"))), x=np.array([[np.nan, 0]]))
     assert labels.tolist() == [""] and np.isnan(p).all()
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("seed", range(100))
+def test_tables_of_all_kinds_of_columns(seed, random_table):
+    steps, x, rows = random_table(seed, 300)
+    if any(getattr(node.rule, "decoder", "") == "least-squares" for node in steps.nodes):
+        return
+    model = model_of(steps)
+    inputs = onnx.load_model_from_string(model).graph.input
+    feeds = {}
+    blanks = stripped(steps.recipe.blanks)
+    for column, info, *cells in zip(steps.recipe.columns, inputs, *rows[1:]):
+        cells = ["" if cell.strip() in blanks else cell.strip() for cell in cells]
+        cells = [cell.replace("2.000", "2.0") for cell in cells]
+        if column.date is not None:
+            assert info.name == f"{column.name} (days since 1970-01-01)"
+            cells = column.date.values(cells)[:, 0] + column.date.first
+        elif info.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE:
+            cells = [float(cell or "nan") for cell in cells]
+        kind = object if isinstance(cells[0], str) else float
+        feeds[info.name] = np.array(cells, kind)[:, None]
+    labels, p = run(model, **feeds)
+    ours = steps.classifier.classify(x)
+    scale = max(1.0, np.abs(ours.columns).max())
+    np.testing.assert_allclose(p / scale, ours.columns / scale, rtol=0, atol=1e-6)
+    close = np.diff(np.sort(ours.columns, axis=1)[:, -2:])[:, 0] < 1e-9 * scale
+    assert ((labels == [f"c{label}" for label in ours.classes]) | close).all()
 
 
 NAMES = ("größe", "a b", "", "label", "x\u200b", "x\u202e", "t11", "n" * 3000, "label_2")
