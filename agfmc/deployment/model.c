@@ -653,6 +653,7 @@ static struct text plain(struct text text)
 static int is_number(struct text text, double *value)
 {
     char *end;
+    *value = NAN;
     if (!text.length || strspn(text.start, "0123456789+-.eE") < text.length)
         return 0;
     *value = strtod(text.start, &end);

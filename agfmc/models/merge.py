@@ -128,7 +128,7 @@ def with_scores(
     rho = np.zeros(total)
     rho[is_plane] = -planes[:, -1]
     forest = machines.forest
-    if any(node.forest for node in added):
+    if added and (forest or any(node.forest for node in added)):
         forest = Forest.concatenate(
             [
                 forest or Forest.none(width, machines.count),

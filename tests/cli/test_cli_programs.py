@@ -42,9 +42,47 @@ def test_onnx(run, folder, model):
         assert [one.name for one in onnx.load("m.onnx").graph.output] == ["label", output]
 
 
+TABLE = "class,size,colour,day\n" + "".join(
+    f"{'abc'[i % 3]},{i % 3 + i / 50},{('red', 'blue', 'red')[i % 3]},2024-01-{i % 28 + 1:02}\n"
+    for i in range(60)
+)
+
+
+def test_columns_of_a_table(run, folder):
+    onnx = pytest.importorskip("onnx")
+    Path("t.csv").write_text(TABLE)
+    run("multi_borders", "one-vs-one", "t.csv", "t", "t.mbc")
+    run("mbh2mbm", "t.mbc", "t.mbm")
+    rows = int(run("mbm_info", "t.mbm").out.split("privacy")[1].split()[1])
+    run("mbh2mbm", "--c", "t.c", "t.mbm")
+    text = Path("t.c").read_text()
+    assert f"It holds {rows} rows of the training data" in text
+    assert "double size;" in text and "const char *colour;" in text
+    run("mbh2mbm", "--onnx", "t.onnx", "t.mbm")
+    graph = onnx.load("t.onnx").graph
+    inputs = ["size", "colour", "day (days since 1970-01-01)"]
+    assert [one.name for one in graph.input] == inputs and f"holds {rows} rows" in graph.doc_string
+    run("mbh2mbm", "--features", "--onnx", "t.onnx", "t.mbm")
+    assert [one.name for one in onnx.load("t.onnx").graph.input] == ["x"]
+    run("mbh2mbm", "--features", "--float", "--c", "t.c", "t.mbm")
+    text = Path("t.c").read_text()
+    assert "double colour_red;" in text and "const float *sv;" in text
+    run("mbh2mbm", "--without-rows", "t.mbm", "none.mbm", status=1).refused(
+        f"t.mbm: holds {rows} rows of the training data"
+    )
+    assert not Path("none.mbm").exists()
+
+
+def test_a_model_of_planes_is_written_without_rows(run, folder, model):
+    run("mbh2mbm", "--without-rows", model, "n.mbm").line("3 binary models")
+    assert "holds 0 rows of the training data" in run("mbm_info", "n.mbm").out
+
+
 @pytest.mark.parametrize(
     "words, status, message",
     [
+        (("--features",), 2, "--features needs --c or --onnx"),
+        (("--float", "--onnx", "m.onnx"), 2, "--float needs --c"),
         (("--onnx", "m.onnx", "--c", "m.c"), 2, "--onnx and --c exclude each other"),
         (("-Q", "zadrozny", "--c", "m.c"), 2, "choose another one with --decoder"),
         (("-Q", "ddag", "--c", "m.c"), 2, "it knows one class alone; choose another one"),

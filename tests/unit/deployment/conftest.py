@@ -306,6 +306,30 @@ def boosted_steps():
         }
 
 
+@pytest.fixture(scope="session")
+def forest_above_planes():
+    """`Steps` of boosted trees at the top, and a node of code L below."""
+    rng = np.random.default_rng(5)
+    tree = parse("a 0 / 1; {0 n L {1 2}}")
+    forest = Forest(
+        3,
+        np.array([0, 1]),
+        np.array([0], "<i4"),
+        np.array([1, -1, -1], "<i4"),
+        np.array([0.1, 1.0, -2.0]),
+        np.array([1, 1, 2], "<i4"),
+        np.array([2, 1, 2], "<i4"),
+        np.array([True, False, False]),
+    )
+    empty = np.empty((0, 3)), np.empty(0), 0.0, (0, 1), (0, 0), (-0.5, 0.1), Provenance(), 3
+    models = [BinaryModel("a", "trees", Kernel("linear"), *empty, forest)]
+    nodes = {1: NodeModel("L", "n", 2, weights=rng.normal(size=(2, 4)))}
+    machines = collate(models, tree.sides(), tree.classes, [*nodes.values()])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AgfmcWarning)
+        return steps_of(Configuration(tree, machines, nodes))
+
+
 def takes_sure_logarithms(steps, x):
     """Mask (n,) of the points without probabilities that are 0, or nearly so, by rounding alone.
 
@@ -427,6 +451,8 @@ def random_table(random_steps):
         sure = takes_sure_logarithms(steps, x)
         if not steps.takes_missing:
             sure &= ~np.isnan(x).any(axis=1)
+        if not sure.any():
+            return make(seed + 1000, n)
         return steps, x[sure], [heading, *itertools.compress(rows, sure)]
 
     return make

@@ -17,7 +17,8 @@ from agfmc.decode.class_scores import LOSSES
 from agfmc.deployment import c
 from agfmc.deployment.c import c_program
 from agfmc.deployment.steps import LinearRule, steps_of
-from agfmc.tables.types import ColumnRecipe, TableRecipe
+from agfmc.tables.dates import DateRecipe
+from agfmc.tables.types import ColumnRecipe, TableFormat, TableRecipe
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-std=c99")
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -37,11 +38,11 @@ HOSTILE = [
 def build(tmp_path_factory):
     """build(steps): run(text, *arguments) -> a finished process of the compiled program."""
 
-    def make(steps, compiler="gcc", options=("-O0",)):
+    def make(steps, compiler="gcc", options=("-O0",), single=False):
         if shutil.which(compiler) is None:
             pytest.skip(f"no {compiler}")
         folder = tmp_path_factory.mktemp("c")
-        (folder / "model.c").write_text(c_program(steps), encoding="ascii")
+        (folder / "model.c").write_text(c_program(steps, single), encoding="ascii")
         subprocess.run(
             [compiler, *STRICT, *options, "-DMODEL_MAIN", "-o", "model", "model.c", "-lm"],
             cwd=folder,
@@ -95,11 +96,11 @@ def test_tables_of_all_kinds_of_columns(seed, random_table, build):
     check_table(random_table(seed, 300), build)
 
 
-def check_table(table_of_steps, build, **settings):
+def check_table(table_of_steps, build, most=1e-9, **settings):
     steps, x, rows = table_of_steps
     order = np.random.default_rng(3).permutation(len(rows[0]))  # further columns are not used
     text = table([[*(row[at] for at in order), "more"] for row in rows])
-    check(steps, build(steps, **settings), x, text)
+    check(steps, build(steps, **settings), x, text, most)
 
 
 @pytest.mark.few(4)
@@ -126,9 +127,10 @@ def test_nodes_of_boosted_trees(name, boosted_steps, random_steps, build):
 @pytest.mark.long
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("seed", range(50))
-def test_compilers_and_sanitizers(seed, compiler, random_steps, build):
+def test_compilers_and_sanitizers(seed, compiler, random_steps, random_table, build):
     steps = random_steps(seed)
     for options in (("-O3",), SANITIZED):
+        check_table(random_table(seed, 200), build, compiler=compiler, options=options)
         check(steps, build(steps, compiler, options), random_steps.points(steps, 200, seed=1))
 
 
@@ -187,15 +189,17 @@ WRONG = [
     ("a,b\n1,2\n3", "line 3: expected 2 columns, found 1"),
     ("a,b\n\n1,2,3", "line 3: expected 2 columns, found 3"),
     ("1,2,3", "line 1: expected 2 columns, found 3"),
-    ("a,b\n1,2\n1,x\x01%s\n", "line 3: expected a number in column 'b', found 'x %s'"),
-    ("a,b\n0x1,2\n", "line 2: expected a number in column 'a', found '0x1'"),
-    ("a,b\n1e999,2\n", "line 2: expected a number in column 'a', found '1e999'"),
-    ("a,b\n1e39,2\n", "line 2: expected a number of single precision in column 'a', found '1e39'"),
-    ("a,b\n1,inf\n", "line 2: expected a number in column 'b', found 'inf'"),
-    ("a,b\n1,\n", "line 2: a missing value in column 'b'"),
     ("a,c\n1,2\n", "line 1: expected numbers, or a heading with the column 'b', found 'a'"),
     ('a,b\n"1,2\n', "line 2: a quote is not closed"),
     ("a,b\n1,\x002\n", "line 2: expected text, found a byte of value 0"),
+]
+WITHOUT_ANSWER = [
+    ("1,x\x01%s", "column 'b', found 'x %s'"),
+    ("0x1,2", "column 'a', found '0x1'"),
+    ("1e999,2", "column 'a', found '1e999'"),
+    ("1e39,2", "column 'a', found '1e39'"),
+    ("1,inf", "column 'b', found 'inf'"),
+    ("1,", "column 'b', found ''"),
 ]
 
 
@@ -209,6 +213,14 @@ def test_tables(options, pairs, build):
     for text, message in WRONG:
         process = program(text)
         assert (process.returncode, process.stderr.decode()) == (1, f"model: {message}\n")
+    for row, message in WITHOUT_ANSWER:
+        process = program(f"a,b\n1,2\n{row}\n-1,.5\n{row}\n")
+        _, classes, p = answers(process)
+        assert process.stderr.decode() == (
+            f"model: rows without an answer: 2, the first in line 3: expected a number in {message}\n"
+        )
+        assert classes[1] == classes[3] == "" and np.isnan(p[1::2]).all()
+        np.testing.assert_array_equal(p[::2], expected)
     process = program("", "--self-tests")
     assert process.returncode == 2 and process.stderr.startswith(b"usage: ")
 
@@ -237,15 +249,146 @@ def test_recipes_of_numbers(random_steps, build):
         np.array([[1, 1.5, 0, 1], [1, 1.5, 0, 1], [1, 2, 3, 0]])
     ).columns
     np.testing.assert_allclose(p, expected, atol=1e-12)
-    assert run("c,b,a\n?,?,?").stderr == b"model: line 2: a missing value in column 'a'\n"
+    assert b"line 2: expected a number in column 'a', found '?'\n" in run("c,b,a\n?,?,?").stderr
     words = replace(recipe, columns=(ColumnRecipe("w", ("p", "q")), *recipe.columns[:2]))
-    steps = steps_of(replace(configuration, recipe=words))
-    assert [one.name for one in steps.recipe.columns] == [
-        "w=p",
-        "w=q",
-        "a",
-        "b",
-    ] and not steps.of_cells
+    steps = steps_of(replace(configuration, recipe=words), features=True)
+    assert [one.name for one in steps.recipe.columns] == ["w=p", "w=q", "a", "b"]
+    assert not steps.of_table
+
+
+LAYOUTS = [
+    (None, "n,w,d\n-0.5,x,31.12.2023\n"),
+    (None, "n;w;d\n-0,5;x;31.12.2023\n"),
+    (None, "n\tw\td\n-0.5\tx\t31.12.2023\n"),
+    (TableFormat(delimiter="|", decimal=","), "n|w|d\n-0,5|x|31.12.2023\n"),
+    (TableFormat(header=False), "-0.5,x,31.12.2023\n"),
+]
+
+
+@pytest.fixture(scope="module")
+def words_and_dates(random_steps):
+    """with_layout(layout): `Steps` of a number, words and dates."""
+    recipe = TableRecipe(
+        (
+            ColumnRecipe("n"),
+            ColumnRecipe("w", ("x", "y")),
+            ColumnRecipe("d", date=DateRecipe("day first", 19_720, ())),
+        ),
+        "class",
+        tuple(f"c{label}" for label in range(20)),
+    )
+    steps = next(
+        steps
+        for steps in (random_steps(seed, recipe) for seed in range(99))
+        if steps.gives == "probabilities" and steps.kernel_sums
+    )
+
+    def with_layout(layout):
+        columns = steps.recipe.columns
+        if layout is not None and not layout.header:
+            columns = tuple(
+                replace(column, name=str(number)) for number, column in enumerate(columns, 1)
+            )
+        return replace(steps, recipe=replace(steps.recipe, layout=layout, columns=columns))
+
+    return with_layout
+
+
+@pytest.mark.parametrize(("layout", "text"), LAYOUTS)
+def test_layouts_of_the_training_table(layout, text, words_and_dates, build):
+    steps = words_and_dates(layout)
+    check(steps, build(steps), np.array([[-0.5, 1, 0, 2.0]]), text)
+
+
+def test_words_need_a_heading_and_wrong_dates_have_no_answer(words_and_dates, build):
+    run = build(words_and_dates(None))
+    assert (
+        run("1,x,31.12.2023").stderr
+        == b"model: line 1: expected a heading with the column 'd', found '1'\n"
+    )
+    for date in ["31.13.2023", "30.02.2024", "1.1.24", "31.12.2023 24:00", "", "12/31/2023"]:
+        process = run(f"n,w,d\n1,x,{date}")
+        assert f"in line 2: expected a date as in training in column 'd', found '{date}'" in (
+            process.stderr.decode()
+        )
+    for date in ["2023-12-31", "31.12.2023 23:59:59.5Z", "2023-12-31T00:00+05:30"]:
+        assert run(f"n,w,d\n1,x,{date}").returncode == 0
+
+
+NAMES = [
+    "double",
+    "int",
+    "a b",
+    "a_b",
+    "*/ #error",
+    'a"b',
+    "two\nlines",
+    "what??/",
+    "EOF",
+    "猫",
+    "",
+    "n" * 3000,
+    "n" * 2999 + "m",
+    "__LINE__",
+    "1st",
+]
+
+
+def test_a_struct_has_a_member_for_each_column_whatever_their_names(tmp_path, random_steps):
+    recipe = TableRecipe(
+        tuple(ColumnRecipe(name, fill=0.5) for name in NAMES)
+        + (ColumnRecipe("word", tuple(HOSTILE), fill=HOSTILE[0]),),
+        "class",
+        tuple(f"c{label}" for label in range(20)),
+    )
+    steps = next(
+        steps
+        for steps in (random_steps(seed, recipe) for seed in range(99))
+        if steps.gives == "probabilities" and steps.kernel_sums
+    )
+    text = c_program(steps)
+    members = ["column_1_double", "column_2_int", "a_b", "column_4_a_b", "column_9_EOF", "word"]
+    assert [name for name in members if f" {name};" not in text and f"*{name};" not in text] == []
+    main = f"""
+#include <stdio.h>
+int main(void)
+{{
+    struct model_row row = {{0}};
+    double p[MODEL_CLASSES];
+    row.a_b = NAN;
+    row.column_1_double = 2.0;
+    row.word = {c._string(HOSTILE[3])};
+    printf("%d", model_classify_row(&row, p));
+    for (int j = 0; j < MODEL_CLASSES; j++)
+        printf(" %.17g", p[j]);
+    row.word = "unknown";
+    row.column_2_int = INFINITY;
+    printf(" %d", model_classify_row(&row, p));
+    return 0;
+}}
+"""
+    (tmp_path / "model.c").write_text(text + main, encoding="ascii")
+    subprocess.run(["gcc", *STRICT, "-o", "model", "model.c", "-lm"], cwd=tmp_path, check=True)
+    label, *p, refused = subprocess.check_output([tmp_path / "model"], text=True).split()
+    x = np.zeros((1, len(recipe.features)))
+    x[0, [0, 2]] = 2, 0.5
+    x[0, len(NAMES) + 3] = 1
+    ours = steps.classifier.classify(x)
+    np.testing.assert_allclose(np.array(p, float), ours.columns[0], rtol=0, atol=1e-9)
+    assert steps.labels[int(label)] == ours.classes[0] and refused == "-1"
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("seed", range(50))
+def test_single_precision(seed, random_table, build):
+    check_table(random_table(seed, 300), build, single=True, most=1e-4)
+
+
+def test_the_program_says_what_it_holds_and_its_licence(random_steps):
+    steps = next(filter(lambda steps: steps.rows > 1, map(random_steps, range(99))))
+    head = c_program(steps).partition("*/")[0]
+    assert f"It holds {steps.rows} rows of the training data." in head
+    assert "SPDX-License-Identifier: BSD-3-Clause" in head
 
 
 def test_all_rows_of_tables_have_a_function():

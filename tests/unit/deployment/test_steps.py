@@ -145,3 +145,11 @@ def test_parts_without_steps_are_refused(random_steps):
                 .machines,
             )
         )
+
+
+def test_trees_beside_planes_of_nodes_are_those_of_their_classifiers(forest_above_planes):
+    steps = forest_above_planes
+    assert len(steps.rho) == 3 and np.diff(steps.forest.starts).tolist() == [1, 0, 0]
+    x = np.random.default_rng(4).normal(size=(50, 3))
+    labels, p = evaluate(steps, x)
+    np.testing.assert_allclose(p, steps.classifier.classify(x).columns, rtol=0, atol=1e-12)
