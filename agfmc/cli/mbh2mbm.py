@@ -77,7 +77,7 @@ def get_parser():
     )
     group.add(
         "--float",
-        "the program has its kernel values in single precision: it is smaller, and faster",
+        "the program has its kernel values in single precision: it is smaller, and a little faster",
         needs="--c",
     )
     group.add(

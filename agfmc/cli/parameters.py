@@ -33,6 +33,7 @@ PARAMETERS = {
     "delimiter": ("--delimiter", _OF_TABLES),
     "dry_run": ("-0", ""),
     "fold_case": ("--fold-case", _OF_TABLES),
+    "features=True": ("--features", "mbh2mbm"),
     "foreign": ("-O", ""),
     "geometric": ("-g", ""),
     "group": ("--group", ""),

@@ -18,6 +18,7 @@ from ..calibration.maps import KINDS
 from ..core.errors import ModelError
 from ..decode.class_scores import LOSSES
 from ..files.csv import csv_line
+from ..tables.dates import expected, PERIODS
 from ..tables.types import TableFormat
 from .steps import CodeRule, dense_blocks, features_if_missing, LinearRule, Node, Steps
 
@@ -373,16 +374,19 @@ def _members(columns):
     for name, column in zip(_member_names(columns), columns):
         if column.date is not None:
             member = f"const char *{name};"
-            kind = f"a date, {column.date.order}"
-        elif column.categories is None and column.order is None:
+            kind = expected(column.date.order)
+        elif column.is_number and column.numbers is not None and column.numbers.limits:
+            member = f"double {name}[{1 + len(column.numbers.limits)}];"
+            kind = f"a number, and 1 where it is a limit, {' and '.join(column.numbers.limits)}"
+        elif column.is_number:
             member = f"double {name};"
-            kind = ""
+            kind = "" if column.numbers is None else f"without its unit {column.numbers.unit}"
         else:
             member = f"const char *{name};"
             kind = "a word"
-        shown = re.sub(r"[^ -.0->@-\[\]-~]", "_", column.name)[:_LONGEST]  # ends no comment
-        if shown != name:
-            kind = f"{shown}{kind and ': '}{kind}"
+        if column.name[:_LONGEST] != name:
+            kind = f"{column.name[:_LONGEST]}{kind and ': '}{kind}"
+        kind = re.sub(r"[^ -.0->@-\[\]-~]", "_", kind)  # ends no comment, nor a line
         yield f"    {member:35} {kind and f'/* {kind} */'}".rstrip()
 
 
@@ -391,12 +395,17 @@ def _columns(tables, recipe):
     rows = []
     for name, column, first in zip(_member_names(recipe.columns), recipe.columns, recipe.starts):
         other = -1
-        date = _row(_word("order", "year first"), 0, 0, 0)
+        date = [_word("order", "year first"), 0, _row(0, 0, 0)]
+        form = "NULL"
+        numbers = 1
+        if column.numbers is not None:
+            form = f"&{tables.add('struct form', 'form_', [_form(tables, column.numbers)])}[0]"
+            numbers += len(column.numbers.limits)
         words = column.order or column.categories or ()
         if column.date is not None:
             kind = "date"
-            cycles = [int(cycle in column.date.cycles) for cycle in ("hour", "weekday")]
-            date = _row(_word("order", column.date.order), column.date.first, *cycles)
+            cycles = _row(*(int(cycle in column.date.cycles) for cycle in PERIODS))
+            date = [_word("order", column.date.order), column.date.first, cycles]
         elif column.order is not None:
             kind = "order"
         elif column.categories is not None:
@@ -410,15 +419,33 @@ def _columns(tables, recipe):
                 _string(column.name),
                 f"offsetof(struct model_row, {name})",
                 _word("kind", kind),
+                numbers,
+                form,
                 first,
                 len(column.features),
                 tables.add("struct word", "words_", [_row(_string(word), n) for word, n in places]),
                 len(words),
                 other,
-                date[1:-1],
+                *date,
             )
         )
     return rows
+
+
+def _form(tables, form):
+    """The row of a form of numbers."""
+    limits = {limit: place for place, limit in enumerate(form.limits, 1)}
+    return _row(
+        _string(form.unit),
+        int(form.before),
+        ord(form.thousands or "\0"),
+        ord(form.decimal),
+        limits.get("<", 0),
+        limits.get(">", 0),
+        int(form.serial),
+        len(form.blanks),
+        tables.add("char *const", "blanks_", [*map(_string, form.blanks)] or ["NULL"]),
+    )
 
 
 def _node(tables, node: Node):

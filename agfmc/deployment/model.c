@@ -96,17 +96,30 @@ struct word {
     int place;                          /* of its feature, or in its order */
 };
 
+struct form {                           /* of the text of numbers */
+    const char *unit;                   /* behind them, or before them */
+    int before;
+    char thousands, decimal;            /* marks among the digits; 0: none */
+    int below, above;                   /* the number of the feature of limits, as <5 and >5, or 0 */
+    int serial;                         /* days of spreadsheets, counted from 1899-12-30 */
+    int count;                          /* of the words for missing values */
+    const char *const *blank;
+};
+
 struct column {                         /* of a table */
     const char *name;
     size_t offset;                      /* in struct model_row */
     enum { KIND_NUMBER, KIND_WORDS, KIND_ORDER, KIND_DATE } kind;
+    int numbers;                        /* how many there are in struct model_row */
+    const struct form *form;            /* NULL: plain numbers */
     int feature, width;                 /* the first one of its features, and how many these are */
     const struct word *word;            /* ascending */
     int count;                          /* of these */
     int other;                          /* place of all other words, or -1 */
-    enum { ORDER_YEAR_FIRST, ORDER_DAY_FIRST, ORDER_MONTH_FIRST } order;
+    enum { ORDER_YEAR_FIRST, ORDER_DAY_FIRST, ORDER_MONTH_FIRST, ORDER_TIME_OF_DAY,
+           ORDER_DURATION } order;
     int first;                          /* the day that is 0, counted from 1970-01-01 */
-    int hour, weekday;                  /* whether these are features, as sine and cosine */
+    int cycle[3];                       /* whether hour, weekday, and day of the year are features */
 };
 
 @TABLES@
@@ -693,48 +706,127 @@ static int place_of(const struct column *column, struct text text)
 }
 
 /* Read from least to most digits. Returns what follows, NULL where there are fewer. */
-static const char *digits(const char *from, int least, int most, int *value)
+static const char *digits(const char *from, int least, int most, double *value)
 {
     int count = 0;
     *value = 0;
-    for (; count < most && *from >= '0' && *from <= '9'; count++)
-        *value = 10 * *value + *from++ - '0';
+    for (; from && count < most && *from >= '0' && *from <= '9'; count++)
+        *value = 10.0 * *value + (*from++ - '0');
     return count < least ? NULL : from;
+}
+
+/* The same of a number that may have a fraction of up to nine digits */
+static const char *fraction(const char *from, int least, int most, double *value)
+{
+    double part, unit = 1.0;
+    const char *at = digits(from, least, most, value), *end;
+    if (!at || *at != '.')
+        return at;
+    if (!(end = digits(at + 1, 1, 9, &part)))
+        return NULL;
+    while (++at < end)
+        unit *= 10.0;
+    *value += part / unit;
+    return end;
+}
+
+/* What follows a certain character, NULL where it is another one */
+static const char *behind(const char *at, char expected)
+{
+    return at && *at == expected ? at + 1 : NULL;
 }
 
 /* The time behind a date, in minutes; NAN for what is none */
 static double minutes_of(const char *at, const char *end)
 {
-    int hour, minute, whole = 0, sign = 0, ahead = 0, more = 0;
-    double second = 0.0, unit = 1.0;
+    double hour, minute, second = 0.0, ahead = 0.0, more = 0.0, sign = 0.0;
     if (at == end)
         return 0.0;
-    if ((*at != 'T' && *at != ' ') || !(at = digits(at + 1, 2, 2, &hour)) || *at != ':'
-        || !(at = digits(at + 1, 2, 2, &minute)))
+    if (*at != 'T' && *at != ' ')
         return NAN;
-    if (*at == ':') {
-        if (!(at = digits(at + 1, 2, 2, &whole)))
-            return NAN;
-        if (*at == '.') {
-            const char *point = at++;
-            for (; *at >= '0' && *at <= '9'; at++) {
-                second = 10.0 * second + (*at - '0');
-                unit *= 10.0;
-            }
-            if (at - point < 2 || at - point > 10)
-                return NAN;
-        }
-    }
-    if (*at == 'Z')
+    at = digits(at + 1, 2, 2, &hour);
+    at = digits(behind(at, ':'), 2, 2, &minute);
+    if (at && *at == ':')
+        at = fraction(at + 1, 2, 2, &second);
+    if (at && *at == 'Z')
         at++;
-    else if (*at == '+' || *at == '-') {
-        sign = *at == '+' ? 1 : -1;
-        if (!(at = digits(at + 1, 2, 2, &ahead)) || !(at = digits(at + (*at == ':'), 2, 2, &more)))
-            return NAN;
+    else if (at && (*at == '+' || *at == '-')) {
+        sign = *at == '+' ? 1.0 : -1.0;
+        at = digits(at + 1, 2, 2, &ahead);
+        at = digits(at && *at == ':' ? at + 1 : at, 2, 2, &more);
     }
-    if (at != end || hour > 23 || minute > 59 || whole > 59)
+    if (at != end || hour > 23.0 || minute > 59.0 || second >= 60.0)
         return NAN;
-    return 60 * (hour - sign * ahead) + minute - sign * more + (whole + second / unit) / 60.0;
+    return 60.0 * (hour - sign * ahead) + minute - sign * more + second / 60.0;
+}
+
+/* A time of day, such as 9:05, 21:30:10 or 9:05 pm, in days */
+static double time_of_day(const char *at, const char *end)
+{
+    double hour, minute, second = 0.0;
+    at = digits(at, 1, 2, &hour);
+    at = digits(behind(at, ':'), 2, 2, &minute);
+    if (at && *at == ':')
+        at = fraction(at + 1, 2, 2, &second);
+    if (at && at != end) {
+        int is_second_half;
+        at += *at == ' ';
+        is_second_half = *at == 'p' || *at == 'P';
+        if ((!is_second_half && *at != 'a' && *at != 'A') || hour < 1.0 || hour > 12.0)
+            return NAN;
+        at += at[1] == '.' ? 2 : 1;
+        if (*at != 'm' && *at != 'M')
+            return NAN;
+        at += at[1] == '.' ? 2 : 1;
+        hour += (hour == 12.0 ? -12.0 : 0.0) + (is_second_half ? 12.0 : 0.0);
+    }
+    if (at != end || hour > 23.0 || minute > 59.0 || second >= 60.0)
+        return NAN;
+    return (hour * 3600.0 + minute * 60.0 + second) / 86400.0;
+}
+
+/* A duration, such as 36:05:10, 2 days, 12:05:10 or P1DT12H, in days */
+static double duration(const char *start, const char *end)
+{
+    static const double seconds[] = {3600.0, 60.0, 1.0};
+    double days = 0.0, value, sum = 0.0;
+    const char *at = start, *next;
+    if (*at == 'P') {
+        if (++at == end)
+            return NAN;
+        next = behind(digits(at, 1, 6, &value), 'D');
+        if (next) {
+            days = value;
+            at = next;
+        }
+        if (at != end && (*at++ != 'T' || at == end))
+            return NAN;
+        for (int i = 0; i < 3; i++) {
+            next = i < 2 ? digits(at, 1, 9, &value) : fraction(at, 1, 9, &value);
+            if ((next = behind(next, "HMS"[i]))) {
+                sum += seconds[i] * value;
+                at = next;
+            }
+        }
+        return at == end ? days + sum / 86400.0 : NAN;
+    }
+    next = behind(digits(at + (*at == '-'), 1, 6, &value), ' ');
+    if (next) {
+        if (strncmp(next, "day", 3))
+            return NAN;
+        days = *at == '-' ? -value : value;
+        next += next[3] == 's' ? 4 : 3;
+        at = behind(next + (*next == ','), ' ');
+        if (at && *at == '+')
+            at++;
+    }
+    for (int i = 0; i < 3; i++) {
+        at = i ? fraction(behind(at, ':'), 2, 2, &value) : digits(at, 1, 9, &value);
+        if (!at || (i && value >= 60.0) || (i == 1 && *at != ':'))
+            return NAN;
+        sum += seconds[i] * value;
+    }
+    return at == end ? days + sum / 86400.0 : NAN;
 }
 
 /* The days from 1970 to a date, with its time as a fraction; NAN for what is none */
@@ -742,9 +834,14 @@ static double day_number(struct text text, int order)
 {
     static const int position[][3] = {{0, 1, 2}, {2, 1, 0}, {2, 0, 1}}; /* of year, month, day */
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int part[3], year, month, day, leap;
+    double part[3];
+    int year, month, day, leap;
     const char *at = text.start;
-    char mark = *text.start;
+    char mark = 0;
+    if (order == ORDER_TIME_OF_DAY)
+        return time_of_day(at, at + text.length);
+    if (order == ORDER_DURATION)
+        return duration(at, at + text.length);
     for (int i = 0; i < 3; i++) {
         int is_year = i == position[order][0];
         if (i == 1)
@@ -754,9 +851,9 @@ static double day_number(struct text text, int order)
         if (!(at = digits(at, is_year ? 4 : 1, is_year ? 4 : 2, &part[i])))
             return NAN;
     }
-    year = part[position[order][0]];
-    month = part[position[order][1]];
-    day = part[position[order][2]];
+    year = (int)part[position[order][0]];
+    month = (int)part[position[order][1]];
+    day = (int)part[position[order][2]];
     leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     if (year < 1 || month < 1 || month > 12 || day < 1
         || day > lengths[month - 1] + (leap && month == 2))
@@ -768,16 +865,110 @@ static double day_number(struct text text, int order)
         + minutes_of(at, text.start + text.length) / 1440.0;
 }
 
+/* Read the number in a text, with its unit, marks and limit. Returns 0 where it has another form.
+   A word for a missing value is NAN. */
+static int read_form(const struct form *form, struct text text, double *number)
+{
+    static const char *const signs[][2] = {
+        {"\xc2\xa0", " "}, {"\xe2\x80\x87", " "}, {"\xe2\x80\x89", " "}, {"\xe2\x80\xaf", " "},
+        {"\xe2\x88\x92", "-"}, {"\xe2\x80\x99", "'"}, {"\xe2\x89\xa4", "<"}, {"\xe2\x89\xa5", ">"}};
+    char plain[256], value[256], *at = plain, *to = plain, *end;
+    size_t unit = strlen(form->unit), span;
+    int limit = 0, negative;
+    memset(number, 0, (1 + (form->below > 0) + (form->above > 0)) * sizeof *number);
+    *number = NAN;
+    for (int i = 0; i < form->count; i++)
+        if (!compare(text, form->blank[i]))
+            return 1;
+    *number = INFINITY;
+    if (text.length >= sizeof plain)
+        return 0;
+    for (const char *from = text.start; from < text.start + text.length; to++) {
+        size_t i = 0, count = sizeof signs / sizeof *signs;
+        while (i < count && strncmp(from, signs[i][0], strlen(signs[i][0])))
+            i++;
+        *to = i < count ? *signs[i][1] : *from;
+        from += i < count ? strlen(signs[i][0]) : 1;
+    }
+    while (to > plain && to[-1] == ' ')
+        to--;
+    *to = 0;
+    at += strspn(at, " ");
+    if (*at == '<' || *at == '>') {
+        limit = *at == '<' ? form->below : form->above;
+        if (!limit)
+            return 0;
+        at++;
+    }
+    at += *at == '=';
+    at += *at == ' ';
+    negative = *at == '-';
+    at += negative || *at == '+';
+    if (form->before) {
+        if (strncmp(at, form->unit, unit))
+            return 0;
+        at += unit;
+        if (unit == 3 && form->unit[0] < 127 && form->unit[0] > 0 && *at != ' ')
+            return 0;                   /* EUR 5, and not EUR5 */
+    }
+    at += *at == ' ';
+    to = value;
+    span = strspn(at, "0123456789");
+    memcpy(to, at, span);
+    to += span;
+    at += span;
+    if (span && span <= 3 && *value != '0')     /* then groups of three digits */
+        while (form->thousands && *at == form->thousands && strspn(at + 1, "0123456789") == 3) {
+            memcpy(to, at + 1, 3);
+            to += 3;
+            at += 4;
+        }
+    if (*at == form->decimal) {
+        size_t more = strspn(at + 1, "0123456789");
+        if (to == value && !more)
+            return 0;
+        *to++ = '.';
+        memcpy(to, at + 1, more);
+        to += more;
+        at += 1 + more;
+    }
+    if (to == value)
+        return 0;
+    if (*at == 'e' || *at == 'E') {
+        size_t sign = 1 + (at[1] == '+' || at[1] == '-'), more = strspn(at + sign, "0123456789");
+        if (more) {
+            memcpy(to, at, sign + more);
+            to += sign + more;
+            at += sign + more;
+        }
+    }
+    *to = 0;
+    at += *at == ' ';
+    if (form->before ? *at : strcmp(at, form->unit))
+        return 0;
+    *number = strtod(value, &end);
+    if (negative)
+        *number = -*number;
+    if (limit)
+        number[limit] = 1.0;
+    return 1;
+}
+
 /* A year that comes first is never ambiguous */
 static int put_date(const struct column *column, struct text text, double *x)
 {
-    double days = day_number(text, column->order);
-    if (isnan(days))
+    static const double periods[] = {1.0, 7.0, 365.2425};       /* days; weeks begin on Monday */
+    int order = column->order, is_date = order <= ORDER_MONTH_FIRST;
+    double days = day_number(text, order), serial[3];
+    if (isnan(days) && is_date)
         days = day_number(text, ORDER_YEAR_FIRST);
-    *x++ = days - column->first;
-    for (int cycle = 0; cycle < 2; cycle++)     /* days from Monday, 1969-12-29, in weeks */
-        if (cycle ? column->weekday : column->hour) {
-            double angle = 2.0 * 3.141592653589793 * (cycle ? (days + 3.0) / 7.0 : days);
+    if (column->form && read_form(column->form, text, serial) && *serial >= 20000.0
+        && *serial <= 80000.0)
+        days = rint(1440.0 * *serial) / 1440.0 - 25569.0;
+    *x++ = (days - column->first) * (is_date ? 1.0 : order == ORDER_DURATION ? 86400.0 : 1440.0);
+    for (int i = 0; i < 3; i++)
+        if (column->cycle[i]) {
+            double angle = 2.0 * 3.141592653589793 * (days + (i == 1 ? 3.0 : 0.0)) / periods[i];
             *x++ = sin(angle);
             *x++ = cos(angle);
         }
@@ -792,21 +983,19 @@ static int encode(const struct model_row *row, double *x)
         const struct column *column = &columns[i];
         const void *member = (const char *)row + column->offset;
         const char *word = NULL;
-        double number = NAN;
+        const double *number = member;
         int right = 1, place;
         memset(x, 0, column->width * sizeof *x);
-        if (column->kind == KIND_NUMBER)
-            number = *(const double *)member;
-        else
+        if (column->kind != KIND_NUMBER)
             word = *(const char *const *)member;
-        if (column->kind == KIND_NUMBER ? isnan(number) : is_missing(word)) {
+        if (column->kind == KIND_NUMBER ? isnan(*number) : is_missing(word)) {
             memcpy(x, if_missing + column->feature, column->width * sizeof *x);
             right = !isinf(*x);
         } else
             switch (column->kind) {
             case KIND_NUMBER:
-                right = fabs(number) <= FLT_MAX;
-                *x = right ? number : 0.0;
+                right = fabs(*number) <= FLT_MAX;
+                memcpy(x, number, column->numbers * sizeof *x);
                 break;
             case KIND_WORDS:
                 place = place_of(column, plain(bare(word)));
@@ -821,7 +1010,7 @@ static int encode(const struct model_row *row, double *x)
             case KIND_DATE: right = put_date(column, bare(word), x); break;
             }
         for (int j = 0; j < column->width; j++)     /* as the suite reads tables */
-            x[j] = (float)x[j];
+            x[j] = fabs(x[j]) <= FLT_MAX ? (float)x[j] : x[j];
         if (!right && wrong == COLUMNS)
             wrong = i;
     }
@@ -944,12 +1133,13 @@ static size_t split(void)
     return cells;
 }
 
-/* Decimal commas become points */
+/* Decimal commas become points; where they were said to be there, points become commas, too */
 static void set_point(char *word)
 {
-    char *comma = strchr(word, ',');
-    if (decimal == ',' && comma && !word[strspn(word, "0123456789+-,eE")])
-        *comma = '.';
+    char *mark = strpbrk(word, ".,");
+    if (decimal == ',' && mark && !strpbrk(mark + 1, ".,")
+        && !word[strspn(word, "0123456789+-.,eE")])
+        *mark = *mark == ',' || DECIMAL != ',' ? '.' : ',';
 }
 
 /* Whether the first record is a heading. position[i] becomes the column of column i. */
@@ -987,17 +1177,22 @@ static int encode_cells(const size_t *position, double *x)
     for (int i = 0; i < COLUMNS; i++) {
         void *member = (char *)&row + columns[i].offset;
         char *word = cell[position[i]];
-        double number;
-        set_point(word);
-        if (columns[i].kind != KIND_NUMBER)
+        double number[3];
+        if (columns[i].form && DECIMAL != ',')      /* its marks are those of the form */
+            read_form(columns[i].form, bare(word), number);
+        if (!columns[i].form || DECIMAL == ',' || isinf(*number))
+            set_point(word);
+        if (columns[i].kind != KIND_NUMBER) {
             memcpy(member, &word, sizeof word);
-        else {
-            if (is_missing(word))
-                number = NAN;
-            else if (!is_number(bare(word), &number))
-                number = INFINITY;
-            memcpy(member, &number, sizeof number);
+            continue;
         }
+        if (is_missing(word))
+            *number = NAN;
+        else if (columns[i].form)
+            read_form(columns[i].form, bare(word), number);
+        else if (!is_number(bare(word), number))
+            *number = INFINITY;
+        memcpy(member, number, columns[i].numbers * sizeof *number);
     }
     return encode(&row, x);
 }
@@ -1023,7 +1218,7 @@ static void note(const char *message, const char *column, const char *word)
 static int classify_table(void)
 {
     static const char *const expected[] = {"expected a number", "expected a word",
-        "expected one of the words of training", "expected a date as in training"};
+        "expected one of the words of training", "expected a date or time as in training"};
     static size_t position[COLUMNS];    /* these may be large */
     static double x[MODEL_FEATURES], p[MODEL_CLASSES];
     char message[99];

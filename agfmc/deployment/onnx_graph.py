@@ -36,9 +36,14 @@ _FAR = 1e5  # of gamma |s|^2, where a matrix product loses digits of a distance
 _MOST_BLOCKS = 100  # of coefficients, as products of their own
 _DEEPEST = 10_000  # comparisons; where there are some times more, ONNX Runtime crashes
 _MISSING = -2  # the number of a word that is missing; -1 is that of unknown ones
+_UNITS = {  # of numbers in place of dates and times, and how many of them a day has
+    "date": ("days since 1970-01-01", 1),
+    "time of day": ("minutes since midnight", 1440),
+    "duration": ("seconds", 86400),
+}
 _DOC = (
-    "Inputs are columns of a table: numbers, where NaN is missing; words, without blanks around "
-    "them; dates as numbers, their days since 1970-01-01 with the time as a fraction. The model "
+    "Inputs are columns of a table: numbers without units, where NaN is missing; words, without "
+    "blanks around them; dates and times as numbers, in the unit that the name says. The model "
     "holds {} rows of the training data."
 )
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
@@ -268,19 +273,24 @@ def _points(graph, steps):
     start = {}  # of the features of a column among the parts
     width = 0
     for column in steps.recipe.columns:
-        name = column.name
+        names = [column.name]
+        kind = types.DOUBLE
         if column.date is not None:
-            name += " (days since 1970-01-01)"
-        cells = graph.array(clean(name))
-        is_text = column.categories is not None or column.order is not None
-        kind = types.STRING if is_text else types.DOUBLE
-        inputs.append(info(cells.name, kind, ["n", 1]))
-        if is_text:
-            part = _words(graph, steps.recipe, column, cells)
-        elif column.date is not None:
-            part = _dates(graph, steps.recipe, column, cells)
+            names = [f"{column.name} ({_UNITS.get(column.date.order, _UNITS['date'])[0]})"]
+        elif not column.is_number:
+            kind = types.STRING
+        elif column.numbers is not None:
+            names = column.numbers.features(column.name)
+        arrays = [graph.array(clean(name)) for name in names]
+        inputs += [info(one.name, kind, ["n", 1]) for one in arrays]
+        if column.date is not None:
+            part = _dates(graph, steps.recipe, column, *arrays)
+        elif not column.is_number:
+            part = _words(graph, steps.recipe, column, *arrays)
+        elif len(arrays) > 1:
+            part = _limits(graph, steps.recipe, column, arrays)
         else:
-            numbers.append((column, cells))
+            numbers += [(column, *arrays)]
             continue
         start[column.name] = width
         width += len(column.features)
@@ -292,7 +302,7 @@ def _points(graph, steps):
             start[column.name] = width + at
     for column in steps.recipe.columns:
         step = 1
-        if column.categories is column.date is column.order is None:
+        if any(column is one for one, _ in numbers):
             step = len(numbers)
         order += [start[column.name] + step * at for at in range(len(column.features))]
     # as tables are read
@@ -309,14 +319,22 @@ def _numbers(graph, recipe, numbers):
     return graph.joined([graph.add("Where", missing, np.array(fills), cells), double])
 
 
-def _dates(graph, recipe, column, days):
-    parts = [days - column.date.first]
+def _limits(graph, recipe, column, arrays):
+    """Numbers, and whether they are limits."""
+    parts = [*arrays, *[arrays[0] * 0] * column.indicator]
+    row = features_if_missing(recipe, column)
+    return graph.add("Where", np.isnan(arrays[0]), row[None], graph.joined(parts))
+
+
+def _dates(graph, recipe, column, cells):
+    parts = [cells - column.date.first]
+    days = cells / _UNITS.get(column.date.order, _UNITS["date"])[1]
     for cycle in column.date.cycles:
         angle = (days + 3 * (cycle == "weekday")) * (2 * np.pi / PERIODS[cycle])
         parts += [angle.by("Sin"), angle.by("Cos")]
-    parts += [days * 0] * column.indicator
+    parts += [cells * 0] * column.indicator
     row = features_if_missing(recipe, column)
-    return graph.add("Where", np.isnan(days), row[None], graph.joined(parts))
+    return graph.add("Where", np.isnan(cells), row[None], graph.joined(parts))
 
 
 def _words(graph, recipe, column, cells):

@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 
 from ..calibration.types import ProbabilityMap
 from ..control.tree import Leaf, Tree
-from ..core.errors import ModelError, UsageError
+from ..core.errors import ModelError, one_line, UsageError
 from ..core.forest import Forest
 from ..core.models import Kernel, MergedModel
 from ..core.rows import by_name
@@ -294,6 +294,12 @@ def _recipe(configuration, takes_missing, features):
     """The recipe of a program's input."""
     recipe = configuration.recipe
     if recipe is not None and not features:
+        words = [one.name for one in recipe.columns if one.order or one.categories]
+        if recipe.fold_case and words:
+            raise UsageError(
+                f"column '{one_line(words[0])}' has words in any case, which a program cannot "
+                "compare: choose `features=True`"
+            )
         return recipe
     if recipe is None:
         d = configuration.features or configuration.machines.sv.shape[1]

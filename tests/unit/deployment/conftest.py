@@ -26,7 +26,8 @@ from agfmc.decode.code_kinds import one_vs_rest
 from agfmc.models.merge import collate
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import coding_matrix, decoders_of, Decoding
-from agfmc.tables.dates import DateRecipe
+from agfmc.tables.dates import DateRecipe, PERIODS
+from agfmc.tables.number_forms import NumberForm
 from agfmc.tables.points import table_points
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 from own_warnings import own_warnings
@@ -384,12 +385,51 @@ DATES = {
 }
 
 
+TIMES = {
+    "time of day": ["{h}:{m:02}", "{h:02}:{m:02}:{s:02}.5", "{n}:{m:02} pm", "{n}:{m:02}a.m."],
+    "duration": [
+        "{h}:{m:02}:{s:02}.25",
+        "0 days {h}:{m:02}:{s:02}",
+        "-1 day, {h}:{m:02}:{s:02}",
+        "P0DT{h}H",
+        "PT{h}H{m}M",
+        "PT{s}.5S",
+    ],
+}
+FORMS = [
+    NumberForm("kg"),
+    NumberForm("%", blanks=("k.A.", "-")),
+    NumberForm("\u20ac", before=True, thousands=".", decimal=","),
+    NumberForm("m2", thousands=" "),
+    NumberForm(limits=("<", ">")),
+    NumberForm("mg/l", decimal=",", limits=("<",)),
+    NumberForm("EUR", before=True, thousands="'"),
+]
+
+
+def random_number(rng, form, is_missing):
+    """The text of a number in a form."""
+    if is_missing and form.blanks and rng.random() < 0.1:
+        return str(rng.choice(form.blanks))
+    text = f"{rng.choice([1, 1, 1e4]) * rng.normal():,.{rng.integers(4)}f}"
+    if not form.thousands or rng.random() < 0.3:
+        text = text.replace(",", "")
+    text = text.translate(str.maketrans({",": form.thousands, ".": form.decimal}))
+    if form.unit and form.before:
+        text = text.replace("-", "-" + form.unit + " ") if "-" in text else f"{form.unit} {text}"
+    elif form.unit:
+        text += str(rng.choice(["", " ", "\xa0"])) + form.unit
+    if form.limits and rng.random() < 0.2:
+        text = str(rng.choice([*form.limits, form.limits[0] + " "])) + text
+    return text.replace("-", str(rng.choice(["-", "\u2212"])))
+
+
 def random_recipe(rng, missing):
     """The recipe of some columns of all kinds."""
     columns = []
     for number in range(int(rng.integers(2, 6))):
         name = f"{rng.choice(WORDS)} {number}"
-        kind = str(rng.choice(["number", "words", "order", "date"]))
+        kind = str(rng.choice(["number", "words", "order", "date", "time", "form"]))
         words = tuple(rng.permutation(WORDS)[: int(rng.integers(2, 8))].tolist())
         indicator = missing == "indicator" and rng.random() < 0.7
         fill = round(float(rng.normal()), 3) if missing in ("mean", "indicator") else None
@@ -400,8 +440,14 @@ def random_recipe(rng, missing):
             column = replace(column, categories=words, fill=fill, other=other)
         elif kind == "order":
             column = replace(column, order=words)
+        elif kind == "time":
+            order = str(rng.choice(["time of day", "duration"]))
+            cycles = ("hour",) * (order == "time of day")
+            column = replace(column, date=DateRecipe(order, 0, cycles))
+        elif kind == "form":
+            column = replace(column, numbers=FORMS[int(rng.integers(len(FORMS)))])
         elif kind == "date":
-            cycles = ("hour",) * (rng.random() < 0.5) + ("weekday",) * (rng.random() < 0.5)
+            cycles = tuple(cycle for cycle in PERIODS if rng.random() < 0.5)
             date = DateRecipe(str(rng.choice(list(DATES))), int(rng.integers(0, 20000)), cycles)
             column = replace(column, date=date)
         columns.append(column)
@@ -418,6 +464,12 @@ def random_cell(rng, recipe, column):
     """The text of a cell, missing where the recipe has a way to treat that."""
     if rng.random() < 0.15 and recipe.missing != "error":
         return str(rng.choice([*recipe.blanks, " NA ", "-9.0"]))
+    if column.date is not None and column.date.order in TIMES:
+        hour, minute, second = (int(rng.integers(most)) for most in (24, 60, 60))
+        style = str(rng.choice(TIMES[column.date.order]))
+        return style.format(h=hour, n=hour % 12 or 12, m=minute, s=second)
+    if column.numbers is not None:
+        return random_number(rng, column.numbers, recipe.missing != "error")
     if column.date is not None:
         day = datetime(1970, 1, 1) + timedelta(column.date.first + rng.normal())
         style = DATES[column.date.order] if rng.random() < 0.8 else "%Y-%m-%d"

@@ -133,6 +133,9 @@ def test_far_points_and_points_without_an_answer():
     assert labels.tolist() == [""] and np.isnan(p).all()
 
 
+UNITS = {"time of day": "minutes since midnight", "duration": "seconds"}
+
+
 @pytest.mark.few(12)
 @pytest.mark.parametrize("seed", range(100))
 def test_tables_of_all_kinds_of_columns(seed, random_table):
@@ -140,19 +143,28 @@ def test_tables_of_all_kinds_of_columns(seed, random_table):
     if any(getattr(node.rule, "decoder", "") == "least-squares" for node in steps.nodes):
         return
     model = model_of(steps)
-    inputs = onnx.load_model_from_string(model).graph.input
+    inputs = iter(onnx.load_model_from_string(model).graph.input)
     feeds = {}
     blanks = stripped(steps.recipe.blanks)
-    for column, info, *cells in zip(steps.recipe.columns, inputs, *rows[1:]):
+    for column, *cells in zip(steps.recipe.columns, *rows[1:]):
         cells = ["" if cell.strip() in blanks else cell.strip() for cell in cells]
         cells = ["2.0" if cell == "2.000" else cell for cell in cells]
+        info = next(inputs)
         if column.date is not None:
-            assert info.name == f"{column.name} (days since 1970-01-01)"
-            cells = column.date.values(cells)[:, 0] + column.date.first
-        elif info.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE:
-            cells = [float(cell or "nan") for cell in cells]
-        kind = object if isinstance(cells[0], str) else float
-        feeds[info.name] = np.array(cells, kind)[:, None]
+            unit = UNITS.get(column.date.order, "days since 1970-01-01")
+            assert info.name == f"{column.name} ({unit})"
+            feeds[info.name] = column.date.values(cells)[:, :1] + column.date.first
+        elif column.numbers is not None:
+            values = column.numbers.values(cells)
+            values[np.array(cells) == "", 0] = np.nan
+            for name, feature in zip(column.numbers.features(column.name), values.T):
+                info = info if name == column.name else next(inputs)
+                assert info.name == name
+                feeds[name] = feature[:, None]
+        elif column.is_number:
+            feeds[info.name] = np.array([[float(cell or "nan")] for cell in cells])
+        else:
+            feeds[info.name] = np.array(cells, object)[:, None]
     labels, p = run(model, **feeds)
     ours = steps.classifier.classify(x)
     scale = max(1.0, np.abs(ours.columns).max())
