@@ -923,7 +923,7 @@ static int read_form(const struct form *form, struct text text, double *number)
             to += 3;
             at += 4;
         }
-    if (*at == form->decimal) {
+    if (*at == form->decimal || (*at == '.' && !form->thousands)) {     /* a program's own */
         size_t more = strspn(at + 1, "0123456789");
         if (to == value && !more)
             return 0;
