@@ -12,7 +12,7 @@ from ..core.errors import needed_library
 from ..files.atomic import replacing
 from ..files.kinds import AnswerFormat
 from .columns import BETWEEN
-from .text_table import Part, refuse_divided, texts_of_sets
+from .text_table import flags_text, Part, refuse_divided, texts_of_sets
 
 _ROWS = 1 << 16  # of a group
 
@@ -49,15 +49,20 @@ class AnswerArrow:
             writer = None
 
             def add(columns, formatted):
+                flags = [
+                    pa.array(list(map(flags_text, column)), pa.string())
+                    for column in columns[len(id_columns) :]
+                ]
                 copied = [
                     pa.array(np.arange(column.start, column.stop))
                     if isinstance(column, range)
                     else pa.array(column, pa.string())
-                    for column in columns
+                    for column in columns[: len(id_columns)]
                 ]
                 waiting.append(
                     pa.table(
-                        [*copied, *map(self._array, kinds, formatted)], [*id_columns, *self.names]
+                        [*copied, *map(self._array, kinds, formatted), *flags],
+                        [*id_columns, *self.names],
                     )
                 )
                 if sum(map(len, waiting)) >= _ROWS:
@@ -91,7 +96,7 @@ class AnswerArrow:
                 pa.string(),
             )
         if kind == "number":
-            return pa.array(column, pa.float64())
+            return pa.array(column, pa.float64(), from_pandas=True)  # NaN is null
         return pa.array(self.words, pa.string()).take(pa.array(column, mask=column < 0))
 
 

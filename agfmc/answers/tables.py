@@ -12,7 +12,7 @@ from ..core.errors import UsageError
 from ..core.rows import by_name
 from ..files.kinds import answer_format
 from .quantity import Quantity
-from .text_table import AGAINST, EXPECTED_COST, MARGIN, MOST_PROBABLE, Part, REASONS
+from .text_table import AGAINST, EXPECTED_COST, FLAGS, MARGIN, MOST_PROBABLE, Part, REASONS
 from ..core.answers import Answers, Summary
 
 
@@ -34,7 +34,9 @@ class AnswerTable:
 
     def formatted(self, answers: Answers) -> tuple[Answers, list]:
         """Answers without what is in the table, and their formatted text."""
-        text = self.text.format_answers([self._values(part, answers) for part in self.text.parts])
+        text = self.text.format_answers(
+            [self._values(part, answers) for part in self.text.parts if part.kind != FLAGS]
+        )
         return replace(answers, columns=None, ranked=None, winner=None, explanation=None), text
 
     def _values(self, part, answers):
@@ -45,8 +47,9 @@ class AnswerTable:
         if part.name == REASONS:
             contributions = answers.explanation.contributions
             most = np.argsort(-contributions, axis=1, kind="stable")[:, : len(part.names)]
+            values = np.take_along_axis(contributions, most, axis=1)
             # behind the classes among the words
-            return len(self.labels) + most, np.take_along_axis(contributions, most, axis=1)
+            return np.where(np.isnan(values), -1, len(self.labels) + most), values
         if part.kind == "number":
             if part.name == EXPECTED_COST:
                 return answers.cost
@@ -73,29 +76,32 @@ def answer_table(
     id_columns: Sequence[str],
     path: str,
     quantity: Quantity | None = None,
-    explained: Sequence[str] = (),
-    reasons: int = 0,
+    explained: tuple[Sequence[str], int] = ((), 0),
+    flagged: bool = False,
 ) -> AnswerTable:
     """The `AnswerTable` of a classifier whose classes have these names, labels ascending.
 
     The ending of `path` decides how the output is written. A column of the input, one of
-    `id_columns`, with a name of the answer's gets `input:` before it. Of the columns of the data,
-    those `explained`, so many `reasons` are written.
+    `id_columns`, with a name of the answer's gets `input:` before it. `explained` are the names of
+    the columns of the data, and how many of these, as reasons, are written. With `flagged` the
+    flags of the rows come last.
     """
     form = answer_format(path)
-    words = (*names, *explained)
+    words = (*names, *explained[0])
     if form.delimiter is None:  # text with delimiters alone keeps bytes that are no UTF-8
         words = tuple(
             word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in words
         )
     parts = _parts(classifier, words[: len(names)], quantity)
-    if explained:
-        ranks = tuple(str(rank) for rank in range(1, min(reasons, len(explained)) + 1))
+    if explained[0]:
+        ranks = tuple(str(rank) for rank in range(1, min(explained[1], len(explained[0])) + 1))
         parts += (
             Part("word", AGAINST),
             Part("number", MARGIN, form="%.9g"),
             Part("ranked", REASONS, ranks, "reason", "%.9g", "contribution"),
         )
+    if flagged:
+        parts += (Part(FLAGS, FLAGS),)
     text = by_name(form.writer)(words, parts, form)
     columns = set(text.names)
     id_columns = tuple(f"input:{name}" if name in columns else name for name in id_columns)
@@ -161,7 +167,8 @@ def write_answer_table(
 
     Parameters
     ----------
-    id_columns : iterable, columns of the head of each block, read behind its answers
+    id_columns : iterable, columns of the head of each block, and flags where the table has some,
+        read behind its answers
     path : str, `-` for show, which b"" ends
     counter : KernelCounter, optional, as for `write_answers`
 

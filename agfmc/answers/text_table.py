@@ -23,6 +23,7 @@ from .libagf_text import format_points
 
 EXPECTED_COST, MOST_PROBABLE = "expected_cost", "most_probable"  # columns of answers by cost
 AGAINST, MARGIN, REASONS = "against", "margin", "reasons"  # of answers that are explained
+FLAGS = "flags"  # kind and name of the part that comes with the head of a row
 _PLAIN = "%.6f"
 
 
@@ -32,7 +33,8 @@ class Part(NamedTuple):
     Attributes
     ----------
     kind : "word", numbers (n,) of words, -1 for none; "number", (n,); "numbers", (n, c); "set", (n,
-        words) bool; "ranked", numbers of words (n, c) and numbers (n, c) for them, a pair of arrays
+        words) bool; "ranked", numbers of words (n, c) and numbers (n, c) for them, a pair of arrays;
+        or `FLAGS`
     name : name of the column, and of the member
     names : names (c,) of numbers, whose columns have the prefix before them, and of the pairs,
         whose columns are the prefix and `second`, then these
@@ -109,7 +111,11 @@ class AnswerText:
 
     def lines(self, id_columns: Sequence[str], columns: Sequence, formatted: list[str]) -> str:
         """Whole lines of some rows: cells of the input, a list or a `range` for each name, and the
-        formatted answers."""
+        formatted answers; lists of flags are the last column, if there are flags."""
+        flags = columns[len(id_columns) :]
+        columns = columns[: len(id_columns)]
+        if flags:
+            formatted = list(map(self._with_flags, formatted, *flags))
         if self.delimiter is None:
             encode = functools.partial(map, json_string)
         else:
@@ -125,6 +131,11 @@ class AnswerText:
                 zip(*cells),
             )
         return "".join(map(operator.add, rows, formatted))
+
+    def _with_flags(self, text, flags):
+        if self.delimiter is None:
+            return f'{text[:-2]}, "{FLAGS}": [{", ".join(map(json_string, flags))}]}}\n'
+        return f"{text[:-1]}{self.delimiter}{self._quoted(flags_text(flags))}\n"
 
     def _cells(self, column):
         together = "\0".join(column)
@@ -155,7 +166,8 @@ class AnswerText:
         """The rest of the line of a row that has no answer, whose class is `error`."""
         if self.delimiter is None:
             return f'"error": {json_string(message)}}}\n'
-        return self.delimiter.join(["", "error", *[""] * (len(self.names) - 1)]) + "\n"
+        others = len(self.names) - 1 - (FLAGS in self.names)
+        return self.delimiter.join(["", "error", *[""] * others]) + "\n"
 
     def _part(self, part, value):
         """(a form for the operator %, the columns of what stands in it)."""
@@ -197,16 +209,22 @@ class AnswerText:
             return "%s", list(map(self._encoded.__getitem__, values.tolist()))
         if kind == "set":
             return "%s", texts_of_sets(values, self._text_of_set)
-        if self.delimiter is not None or np.isfinite(values).all():
+        if np.isfinite(values).all():
             return form, values.tolist()
+        nothing = self._encoded[-1]
         return "%s", [
-            form % number if np.isfinite(number) else "null" for number in values.tolist()
+            form % number if np.isfinite(number) else nothing for number in values.tolist()
         ]
 
     def _text_of_set(self, numbers):
         if self.delimiter is None:
             return "[" + ", ".join([self._encoded[number] for number in numbers]) + "]"
         return self._quoted(BETWEEN.join([self.words[number] for number in numbers]))
+
+
+def flags_text(flags: Sequence[str]) -> str:
+    """The flags of a row as a cell."""
+    return "; ".join(flags)
 
 
 def _member(name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..control.tree import TREE_DECODERS
 from ..core.errors import UsageError
@@ -12,6 +12,7 @@ from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_t
 from .data_options import add_input_kind, input_format, NORMALISED_BY_MODEL
 from .hints import refuse_scheme
 from .option_types import (
+    finite_number,
     list_of,
     names,
     output_base,
@@ -76,6 +77,12 @@ def get_parser():
     _add_queries(parser.group("decoders that evaluate some of the classifiers"))
     kinds = add_input_kind(parser, "test", roles=False)
     kinds.add("-C, --no-labels", "with -A: the lines have no labels")
+    kinds.add(
+        "--no-data VALUE",
+        "value of a .vec file whose points have no data, as of pixels outside an image: their class "
+        "is -1, as is that of points with NaN",
+        finite_number,
+    )
     group = parser.group("tables of answers")
     group.add(
         "--id COLUMN,...",
@@ -93,6 +100,17 @@ def get_parser():
     group.add(
         "--all-columns",
         "repeat all columns of the table in the answers; without --id, ids need not be unique",
+    )
+    group.add(
+        "--flag",
+        "say in a last column, flags, what in a row is unlike training, as mass: above; island: "
+        "unknown",
+    )
+    group.add(
+        "--strict",
+        "refuse a table with a row that cannot be answered (default: the answer is empty, and the "
+        "exit status is 1)",
+        excludes="--stream",
     )
     group.add(
         "--format FORMAT",
@@ -317,7 +335,9 @@ class _Request:
     form : `InputFormat` of the points
     named : the decoder that the model names takes the place of that of the `Decoding`
     tree : the requested way through trees, or None
-    to_table : answers are a table, with `all_columns` beside all columns of the points
+    to_table : answers are a table, with `all_columns` beside all columns of the points, with `flag`
+        beside what is unlike training
+    strict : a row that cannot be answered is an error
     stream : each line of the points is answered as it comes
     format : that of a table on standard output, or None
     header, decisions, margins : these are printed
@@ -336,6 +356,8 @@ class _Request:
     output: str
     to_table: bool
     all_columns: bool
+    flag: bool
+    strict: bool
     stream: bool
     format: str | None
     header: bool
@@ -368,6 +390,7 @@ def execute(args):
     )
     pool = workers(args.jobs)
     form = input_format(args, args.test, lvq or args.lvq, not args.no_labels, table=args.stream)
+    form = replace(form, no_data=args.no_data)
     to_table = form.kind == "table" or (
         not external and (args.output == "-" or is_answer_table(args.output))
     )
@@ -428,9 +451,12 @@ def _check_together(args, kind, to_table):
             f"the answers to a table are a table: expected a name that ends in {ANSWERS_IN_HELP}, "
             f"or - for standard output, found '{args.output}'",
         ),
+        (args.all_columns and not table, "--all-columns is for tables"),
+        (args.flag and not table, "--flag is for tables"),
+        (args.strict and not table, "--strict is for tables"),
         (
-            args.all_columns and not table,
-            "--all-columns is for tables",
+            args.no_data is not None and kind != "binary",
+            "--no-data is for .vec files: in tables --blanks of training says what is missing",
         ),
         (
             args.explain and not to_table,

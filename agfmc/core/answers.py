@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,10 +17,11 @@ from .splits import of_rows
 
 @dataclass
 class Summary:
-    """Numbers of a run: points, rejected points, and how the decoders stopped.
+    """Numbers of a run: points with an answer, rejected ones, and how the decoders stopped.
 
     Attributes
     ----------
+    unanswered : further points, of which nothing is known
     queried, kernels : binary classifiers and kernel values that were needed, all points together,
         where they were counted
     members, empty : classes in all sets together, and sets without one
@@ -28,6 +30,7 @@ class Summary:
     """
 
     points: int = 0
+    unanswered: int = 0
     rejected: int = 0
     stops: SolverStatus = SolverStatus()
     queried: int = 0
@@ -41,6 +44,9 @@ class Summary:
         """Count the points of `Answers`; counter: a `KernelCounter`, or None."""
         for stop in answers.stops:
             self.stops += stop
+        if answers.answered is not None:
+            self.unanswered += int(np.count_nonzero(~answers.answered))
+            answers = answers.of_arrays(lambda array: array[answers.answered])
         self.points += len(answers.classes)
         self.rejected += int((answers.classes < 0).sum())
         if answers.sets is not None:
@@ -88,6 +94,9 @@ class Answers:
         Labels of the most probable classes where costs decide the answer.
     explanation : Explanation
         Contributions of the columns of the data to the answers.
+    answered : ndarray of shape (n,), bool
+        The points that have an answer; None where all have. The others have class -1, confidence
+        0, empty sets, and else NaN.
     """
 
     classes: np.ndarray
@@ -101,6 +110,31 @@ class Answers:
     cost: np.ndarray | None = None
     probable: np.ndarray | None = None
     explanation: Any = None
+    answered: np.ndarray | None = None
+
+    def of_arrays(self, change: Callable[[np.ndarray], np.ndarray]) -> Answers:
+        """The answers with each array (n, ...) changed, those of the explanation too."""
+        explanation = self.explanation
+        if explanation is not None:
+            explanation = explanation._replace(**_changed(explanation._asdict(), change))
+        return replace(self, **_changed(vars(self), change), explanation=explanation)
+
+    def in_rows(self, answered: np.ndarray) -> Answers:
+        """These answers in the rows `answered` (n,) bool, and none in the others."""
+
+        def spread(array):
+            nothing = {"i": -1, "b": False}.get(array.dtype.kind, np.nan)
+            whole = np.full((len(answered), *array.shape[1:]), nothing, array.dtype)
+            whole[answered] = array
+            return whole
+
+        answers = self.of_arrays(spread)
+        confidence = np.where(answered, answers.confidence, 0)
+        return replace(answers, confidence=confidence, answered=answered)
+
+
+def _changed(fields, change):
+    return {name: change(array) for name, array in fields.items() if isinstance(array, np.ndarray)}
 
 
 class Sets(NamedTuple):

@@ -190,8 +190,9 @@ def read_table(
                 4 * (rows or 0) * width, f"the points, {rows} of {width} features", table.file
             )
             x, y, w, groups = _in_memory(parts, width)
-            recipe = filled_recipe(recipe, x)
-            fill_missing(x, recipe)
+            if not given:
+                recipe = filled_recipe(recipe, x)
+                fill_missing(x, recipe)
             for names in () if given else columns_that_tell(recipe, x, y):
                 if len(names) == 1:
                     what = f"column '{one_line(names[0])}' determines"
@@ -354,7 +355,7 @@ def _in_a_file(parts, recipe, path):
             with writing("a temporary file"):
                 os.pwrite(file.fileno(), block.tobytes(), 4 * start * shape[1])
 
-        recipe = _with_fills(file, shape, recipe, write)
+        recipe = _with_fills(file, shape, recipe, write, False)
         table = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
         return LazyPoints(table), y, *_joined(rows), recipe
 
@@ -365,10 +366,14 @@ def _spool(file, x):
         file.flush()
 
 
-def _with_fills(file, shape, recipe, write):
-    """The recipe with its fills, of points (n, d) in a file, which go to write(first row, points)."""
+def _with_fills(file, shape, recipe, write, given):
+    """The recipe with its fills, of points (n, d) in a file, which go to write(first row, points).
+
+    A recipe that is given has them already.
+    """
     stored = StoredTable(file.fileno(), "a temporary file", "<f4", 0, shape)
-    recipe = filled_recipe(recipe, LazyPoints(stored))
+    if not given:
+        recipe = filled_recipe(recipe, LazyPoints(stored))
     step = max(1, _PIECE // shape[1])
     for start in range(0, shape[0], step):
         block = stored.read(start, min(start + step, shape[0])).copy()
@@ -465,7 +470,11 @@ def convert_table(
             files[".grp"].write(groups_bytes(groups, f"{base}.grp"))
         vec = VecWriter(files[".vec"], len(recipe.features), recipe.keeps_missing)
         recipe = _with_fills(
-            held, (rows, len(recipe.features)), recipe, lambda _, block: vec.write(block)
+            held,
+            (rows, len(recipe.features)),
+            recipe,
+            lambda _, block: vec.write(block),
+            given,
         )
         if form.labels:
             files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))
@@ -526,29 +535,41 @@ class RowsToClassify:
 
     heads: tuple[str, ...]
     encoder: TableEncoder
-    table: Table
     _copied: tuple[int, ...]
-    _unique: tuple[int, ...] = ()
+    _unique: tuple[int, ...]
+    flagged: bool
+
+    @property
+    def table(self) -> Table:
+        """The table."""
+        return self.encoder.table
 
     def chunks(self, rows: int, first: int = 1) -> Iterator[tuple[np.ndarray, list]]:
         """Yield (x (n, d) float32, the cells of the heads), `rows` rows at a time or fewer.
 
-        Without ids the heads are numbers, that of the first row is `first`.
+        Without ids the heads are numbers, that of the first row is `first`. Behind the cells of the
+        heads are the flags of the rows, where these are requested. A row without an answer is NaN.
         """
         for part in encoded_rows(self.table, self.encoder, text=self._copied, unique=self._unique):
+            if self.flagged:
+                flags = [self.encoder.flags(len(part.x))]
+            else:
+                flags = []
             for at in range(0, len(part.x), rows):
                 x = part.x[at : at + rows]
                 cells = [column[at : at + rows] for column in part.text]
-                yield x, cells or [range(first, first + len(x))]
+                cells = cells or [range(first, first + len(x))]
+                yield x, [*cells, *(column[at : at + rows] for column in flags)]
                 first += len(x)
 
     def cells(self, data: bytes, first: int) -> list:
         """The cells of the heads of one line that is wrong, empty where they cannot be read."""
         texts = self.table.line_texts(data, self._copied)
-        return [[text] for text in texts] or [range(first, first + 1)]
+        cells = [[text] for text in texts] or [range(first, first + 1)]
+        return [*cells, *[[[]]] * self.flagged]
 
     def warn(self) -> None:
-        """Warnings of columns that are not needed, and of words that training did not know."""
+        """Warnings of columns that are not needed, and of cells unlike those of training."""
         recipe = self.encoder.recipe
         self.encoder.warn_of_others(
             {
@@ -564,24 +585,33 @@ class RowsToClassify:
 
 @contextmanager
 def rows_to_classify(
-    path: str, form: InputFormat, recipe: TableRecipe, everything: bool = False
+    path: str,
+    form: InputFormat,
+    recipe: TableRecipe,
+    everything: bool = False,
+    strict: bool = False,
+    flagged: bool = False,
 ) -> Iterator[RowsToClassify]:
     """The `RowsToClassify` of a table with the columns of a recipe, in any order, for `with`.
 
-    Its ids are those of `form.roles`, else those of the training table that it has too; With
-    `everything` all its columns are copied, and ids are not compared unless `form.roles` names
-    them. Raises `DataError` where columns are lacking, and where a row has the id of an earlier
-    one.
+    Its ids are those of `form.roles`, else those of the training table that it has too. Raises
+    `DataError` where columns are lacking, and where a row has the id of an earlier one.
+
+    Parameters
+    ----------
+    everything : bool, all columns are copied, and ids are not compared unless `form.roles` names
+        them
+    strict : bool, a row that cannot be answered is an error
+    flagged : bool, rows have flags
     """
     with open_table(path, form.layout.for_model(recipe)) as table:
-        yield rows_of_table(table, form, recipe, everything, form.roles.ids or not everything)
+        encoder = TableEncoder(table, recipe, "all" if strict else "most")
+        yield _rows_of(encoder, form, everything, flagged, form.roles.ids or not everything)
 
 
-def rows_of_table(
-    table: Table, form: InputFormat, recipe: TableRecipe, everything: bool, compared: bool
-) -> RowsToClassify:
+def _rows_of(encoder, form, everything, flagged, compared):
     """The `RowsToClassify` of an open table; `compared`: no id may come twice."""
-    encoder = TableEncoder(table, recipe)
+    table, recipe = encoder.table, encoder.recipe
     there = tuple(columns_called(table, recipe.ids))
     ids = column_positions(table, form.roles.ids or there, "`ids`")
     if everything:
@@ -593,16 +623,22 @@ def rows_of_table(
         unique = ids
     else:
         unique = ()
-    return RowsToClassify(heads, encoder, table, copied, unique)
+    return RowsToClassify(heads, encoder, copied, unique, flagged)
 
 
 def rows_of_lines(
-    lines: Iterator, form: InputFormat, recipe: TableRecipe, everything: bool, file: str
+    lines: Iterator,
+    form: InputFormat,
+    recipe: TableRecipe,
+    file: str,
+    everything: bool = False,
+    flagged: bool = False,
 ) -> tuple[RowsToClassify, Iterator]:
     """The rows of lines, as of `arriving_lines`, whose ids are not compared, and those lines.
 
     The first line is the heading, or a JSON object, as all are then; ids are those of `form.roles`,
-    else those of training, empty where objects lack them. `RowsToClassify.table.put` takes lines.
+    else those of training, empty where objects lack them. `everything` and `flagged` are as for
+    `rows_to_classify`. `RowsToClassify.table.put` takes lines.
     """
     data, line = next((one for one in lines if one[0].strip(b"\r\n")), (b"", 1))
     text = data.lstrip(b"\r\n")
@@ -621,4 +657,5 @@ def rows_of_lines(
             rest = (behind, line + 1)
         else:
             rest = (text, line)
-    return rows_of_table(table, form, recipe, everything, False), itertools.chain([rest], lines)
+    encoder = TableEncoder(table, recipe, "all")
+    return _rows_of(encoder, form, everything, flagged, False), itertools.chain([rest], lines)

@@ -9,13 +9,14 @@ import functools
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import DataError
+from ..core.errors import DataError, warn_user
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit
 from ..core.points import SparsePoints
@@ -84,7 +85,7 @@ def _collected(path, form, names, stdin, points, block):
     with open_input(path, stdin) as file:
         labels = TextLabels(file.name, names, ordinates=form.ordinates)
         codes = []
-        for rows in _parsed(file, labels, None, block):
+        for rows in _parsed(file, labels, block):
             points.append(rows, file.name)
             codes.append(rows.y)
         if not codes:
@@ -227,7 +228,7 @@ def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
     """(labels (n,) int32, names or None) of LIBSVM text, every line checked; see read_svm."""
     with open_input(path, stdin) as file:
         labels = TextLabels(file.name, names)
-        codes = [rows.y for rows in _parsed(file, labels, None, block)]
+        codes = [rows.y for rows in _parsed(file, labels, block)]
     if not codes:
         raise DataError("has no points", file=path)
     return labels.finish(np.concatenate(codes))
@@ -245,23 +246,41 @@ def iter_svm(
 ) -> Iterator:
     """Chunks (<= rows, d) float64 of points in LIBSVM text, in bounded memory, without labels."""
     seen = False
+    ignored: Counter[str] = Counter()
     with open_input(path, stdin) as file:
-        for x in svm_chunks(file, form, rows, d, sparse, block):
+        for x in svm_chunks(file, form, rows, d, sparse, block, ignored):
             seen = True
             yield x
     if not seen:
         raise DataError("has no points", file=path)
+    warn_of_ignored(ignored, file.name, d)
 
 
 def svm_chunks(
-    file, form: InputFormat, rows: int, d: int | None, sparse: bool = False, block: int = BLOCK
+    file,
+    form: InputFormat,
+    rows: int,
+    d: int | None,
+    sparse: bool = False,
+    block: int = BLOCK,
+    ignored: Counter[str] | None = None,
 ) -> Iterator:
-    """As `iter_svm`, for an open file, which has a `name`, and may have no points."""
-    for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
-        if d is None:
-            width = part.width
-        else:
-            width = d
+    """As `iter_svm`, for an open file, which has a `name`, and may have no points.
+
+    Values of features beyond `d` are left out; in `ignored` their number is added to "values", and
+    "highest" becomes the highest of these features.
+    """
+    for part in _parsed(file, TextLabels(file.name, ignore=True), block):
+        width = part.width if d is None else d
+        if part.width > width:
+            inside = part.index <= width
+            ignored["values"] += int(np.count_nonzero(~inside))
+            ignored["highest"] = max(ignored["highest"], part.width)
+            part = part._replace(
+                indptr=np.append(0, np.cumsum(inside))[part.indptr],
+                index=part.index[inside],
+                value=part.value[inside],
+            )
         for start in range(0, len(part.line), rows):
             stop = min(start + rows, len(part.line))
             if sparse:
@@ -269,6 +288,17 @@ def svm_chunks(
             else:
                 _refuse_huge(stop - start, width, memory_limit(), part, file.name)
                 yield part.dense(start, stop, width, form.fill)
+
+
+def warn_of_ignored(ignored: Counter[str], file: str, d: int | None) -> None:
+    """A warning of what `svm_chunks` has left out of a file."""
+    count = ignored["values"]
+    if count:
+        source = "standard input" if file == "-" else file
+        warn_user(
+            f"{source}: {count} value{'s' * (count > 1)} of features beyond the {d} of the model, "
+            f"up to {ignored['highest']}, {'are' if count > 1 else 'is'} ignored"
+        )
 
 
 class _Rows(NamedTuple):
@@ -315,16 +345,16 @@ class _Rows(NamedTuple):
         )
 
 
-def _parsed(file, labels, d, size):
+def _parsed(file, labels, size):
     return parsed_blocks(
         file,
-        lambda tokens: _rows(tokens, labels, d),
-        lambda line, number: _check_line(line, number, labels, d),
+        lambda tokens: _rows(tokens, labels),
+        lambda line, number: _check_line(line, number, labels),
         size,
     )
 
 
-def _rows(tokens, labels, d):
+def _rows(tokens, labels):
     """_Rows, or None where anything is invalid."""
     text = tokens.text
     if (tokens.count == 1).all():
@@ -345,7 +375,7 @@ def _rows(tokens, labels, d):
     ascends[indptr[:-1][tokens.count > 1]] = True  # nothing comes before the first of a row
     if not ascends.all():
         return None
-    if len(index) and (index.min() < 1 or (d is not None and index.max() > d)):
+    if len(index) and index.min() < 1:
         return None
     y = labels.take(tokens, tokens.first)
     value = numbers(text, len(start) if labels.words else len(entry))
@@ -389,7 +419,7 @@ def _refuse_table(words, file, line):
             )
 
 
-def _check_line(line, number, labels, d):
+def _check_line(line, number, labels):
     words = line.split()
     if not words:
         return
@@ -402,13 +432,13 @@ def _check_line(line, number, labels, d):
         problem = f"{show(words[1])} is not index:value"
         table = table or 'values without indices are LVQ text (`kind="lvq"`, lvq2agf)'
     else:
-        problem = _entries_problem(words[1:], d)
+        problem = _entries_problem(words[1:])
     if problem:
         raise DataError(problem + f"; {table}" * bool(table), file=labels.file, line=number)
     labels.check(words[0], number)
 
 
-def _entries_problem(words, d):
+def _entries_problem(words):
     last = 0
     for word in words:
         index, colon, value = word.partition(b":")
@@ -426,8 +456,6 @@ def _entries_problem(words, d):
             return f"index {last} comes twice"
         if int(index) < last:
             return f"index {int(index)} comes after {last}: indices must ascend"
-        if d is not None and int(index) > d:
-            return f"there is a feature {int(index)}, but the model has {d} features"
         last = int(index)
     return None
 

@@ -199,14 +199,22 @@ def iter_points(
 
     `path` is a `.vec` file or a text file, or `-`. With `d`, a file of another width is an error;
     LIBSVM text may leave the last features out. With `sparse`, points of LIBSVM text whose missing
-    features are 0 come as `SparsePoints`. With `missing` values of a `.vec` file may be NaN. Raises
-    DataError.
+    features are 0 come as `SparsePoints`. Points of a `.vec` file of which a value is
+    `form.no_data` or, without `missing`, NaN, are all NaN. Raises DataError.
     """
     if form.kind == "binary":
-        with VecReader(path, rows, stdin, missing=missing) as reader:
+        with VecReader(path, rows, stdin, missing=True) as reader:
             if d is not None and reader.d != d:
                 raise DataError(f"has {reader.d} features, the model needs {d}", file=path)
-            yield from reader
+            for x in reader:
+                empty = np.zeros(len(x), dtype=bool)
+                if not missing:
+                    empty |= np.isnan(x).any(axis=1)
+                if form.no_data is not None:
+                    empty |= (x == np.float32(form.no_data)).any(axis=1)
+                if empty.any():
+                    x = np.where(empty[:, None], np.float32(np.nan), x)
+                yield x
     elif form.kind == "svm":
         yield from iter_svm(path, form, rows, d, stdin=stdin, sparse=sparse and form.fill == 0)
     else:

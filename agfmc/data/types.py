@@ -82,6 +82,7 @@ class InputFormat:
     layout, roles : layout and columns of a table
     groups : file of the groups of the points, `NO_GROUPS`, or None for `base.grp` where that
         exists; for a table also the name of a column
+    no_data : value of .vec files that are classified: a point that has it has no data
     """
 
     kind: str = "binary"
@@ -93,6 +94,7 @@ class InputFormat:
     roles: ColumnRoles = ColumnRoles()
     weights: WeightSource = WeightSource()
     groups: str | None = NO_GROUPS
+    no_data: float | None = None
 
     def __post_init__(self):
         if self.kind not in ("binary", "svm", "lvq", "table"):

@@ -716,7 +716,7 @@ def _ready(classifier, decoding):
         ) from error
 
 
-def classify(classifier, chunks, workers=1, then=None, explain=None):
+def classify(classifier, chunks, workers=1, then=None, explain=None, some=False):
     """Yield `Answers` for each chunk of points (n, d), in order.
 
     Parameters
@@ -727,6 +727,8 @@ def classify(classifier, chunks, workers=1, then=None, explain=None):
         be a function of a module, or a `functools.partial` of one.
     explain : Explainer, optional
         Its explanations stand in the answers.
+    some : bool
+        Points whose features are all NaN have no answer.
 
     Raises
     ------
@@ -741,7 +743,7 @@ def classify(classifier, chunks, workers=1, then=None, explain=None):
         for _, answers in run_remote(
             workers,
             _answered,
-            (classifier, then, explain),
+            (classifier, then, explain, some),
             enumerate(chunks, 1),
             ordered=True,
             name=lambda item: f"block {item[0]} of the points",
@@ -755,16 +757,26 @@ def classify(classifier, chunks, workers=1, then=None, explain=None):
         if commands:
             answer = stack.enter_context(killing_commands())(classifier)
         for _, answers in run_tasks(
-            lambda item: _answered((answer, then, explain), item), enumerate(chunks), workers
+            lambda item: _answered((answer, then, explain, some), item), enumerate(chunks), workers
         ):
             yield answers
 
 
 def _answered(work, item):
-    (classifier, then, explain), (_, x) = work, item
+    (classifier, then, explain, some), (_, x) = work, item
+    known = None
+    if some and not is_sparse(x):
+        known = ~np.isnan(x[:, 0])
+        known[~known] = ~np.isnan(x[~known]).all(axis=1)
+        if known.all():
+            known = None
+        else:
+            x = x[known]
     answers = classifier(x)
     if explain is not None:
         answers = replace(answers, explanation=explain(x, answers.classes))
+    if known is not None:
+        answers = answers.in_rows(known)
     if then is None:
         return answers
     return then(answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
@@ -38,6 +39,7 @@ class LineAnswers:
     ):
         self.summary = Summary()
         self.failed = 0
+        self.ignored: Counter[str] = Counter()  # as of `svm_chunks`
         self._classifier, self._rows, self._table, self._file = classifier, rows, table, file
         self._warn, self._explainer, self._counter = warn, explainer, counter
 
@@ -99,6 +101,7 @@ class LineAnswers:
                 step,
                 classifier.features,
                 classifier.values.takes_sparse and not explains and self._rows.fill == 0,
+                ignored=self.ignored,
             ),
             first,
         )

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..core.errors import AgfmcNotice, and_more, DataError, one_line
+from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, one_line
 from ..core.memory import refuse_beyond
-from .dates import expected
+from .dates import expected as expected_date
 from .reading import columns_called, open_table
 from .roles import listed_names
-from .words import Block, Table, with_points, Words
-from .types import LARGEST, plain_word, TableFormat, TableRecipe
+from .words import Block, no_number, number_of, Table, with_points, Words
+from .types import LARGEST, plain_word, QUANTILES, TableFormat, TableRecipe
 
+FLAGS = ("below", "above", "unknown", "missing", "wrong")  # of cells that are unlike training
+_UNLIKE = {
+    "below": "numbers far below those of training",
+    "above": "numbers far above those of training",
+    "unknown": "words that training did not know",
+}
 _SHOWN = 8  # columns in a line
 _VALUES = 1 << 20  # at a time
 _GATHERED = 1 << 23  # values of columns that are held at once for their medians
@@ -27,16 +35,22 @@ class TableEncoder:
     A fill that is NaN, as it is not known yet, stays NaN. Raises `DataError` where the table lacks
     columns.
 
+    Parameters
+    ----------
+    answers : None for rows that have classes; for rows that are to be answered "all" or "most". A
+        cell that is not of its column's kind is an error, as is, of "all", a row of which no value
+        is known; of "most" such a row has no answer: its features are NaN
+
     Attributes
     ----------
     positions : positions of the recipe's columns in the table, by their names
-    unknown : {column: (cells, first word, its line or row)} of words absent in training, which
-        become zeros
-    filled : {column: cells} of missing values that were filled in
+    notes : {(kind, column): (cells, the first one, its line or row)} of cells, the kinds being those
+        of `FLAGS`, and "filled" by the policy of training
+    rows, unanswered : numbers of rows so far, and of those without an answer
     """
 
-    def __init__(self, table: Table, recipe: TableRecipe):
-        self.recipe, self._table = recipe, table
+    def __init__(self, table: Table, recipe: TableRecipe, answers: str | None = None):
+        self.recipe, self.table, self._answers = recipe, table, answers
         called = columns_called(table, [one.name for one in recipe.columns])
         missing = [one.name for one in recipe.columns if one.name not in called]
         if missing:
@@ -46,110 +60,139 @@ class TableEncoder:
                 file=table.file,
             )
         self.positions = tuple(called.values())
-        self.unknown: dict[str, tuple] = {}
-        self.filled: dict[str, int] = {}
-        self._rows = 0
+        self.notes: dict[tuple[str, str], tuple] = {}
+        self.rows = self.unanswered = 0
+        self._first_error: DataError | None = None  # of a row without an answer
+        # of the last block: rows with a flag, rows without an answer, why there are such rows
+        self._marked: list[tuple[np.ndarray, str]] = []
+        self._failed = np.zeros(0, dtype=bool)
+        self._errors: list[tuple[int, str]] = []
 
     @property
     def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
         return {
-            at: "number" if one.is_number and one.numbers is None else "words"
+            at: "either" if one.is_number and one.numbers is None else "words"
             for at, one in zip(self.positions, self.recipe.columns)
         }
 
     @property
     def counts(self) -> tuple:
-        """Numbers of rows, unknown words and filled cells so far, which can be set back."""
-        return self._rows, dict(self.unknown), dict(self.filled)
+        """Numbers of rows and of cells of each kind so far, which can be set back."""
+        return self.rows, dict(self.notes)
 
     @counts.setter
     def counts(self, earlier):
-        self._rows, self.unknown, self.filled = earlier
+        self.rows, self.notes = earlier
 
     def points(self, block: Block) -> np.ndarray:
         """Points (n, d) float32 of a block."""
         x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
-        self._rows += block.rows
-        for at, one, first in zip(self.positions, self.recipe.columns, self.recipe.starts):
+        self._marked = []
+        self._failed = np.zeros(block.rows, dtype=bool)
+        self._errors = []
+        known = np.zeros(block.rows, dtype=bool)
+        gaps = []
+        for at, column, first in zip(self.positions, self.recipe.columns, self.recipe.starts):
             cells = block[at]
-            out = x[:, first : first + len(one.features)]
-            if one.date is not None:
-                missing = cells.codes < 0
-                self._put_dates(block, cells, one, out)
-            elif one.order is not None:
-                missing = cells.codes < 0
-                self._put_order(block, cells, one, out)
-            elif one.numbers is not None:
-                missing = self._put_numbers(block, cells, one, out)
-            elif one.categories is None:
-                missing = np.isnan(cells)
-                large = np.abs(cells) > LARGEST
-                if large.any():
-                    row = int(np.argmax(large))
-                    raise block.error(
-                        row,
-                        f"column '{one_line(one.name)}': {cells[row]:g} is more "
-                        "than single precision holds: use a larger unit",
-                    )
-                out[:, 0] = cells
+            out = x[:, first : first + len(column.features)]
+            if column.categories is None:
+                missing, strange = self._put_numbers(block, cells, column, out)
             else:
-                missing = cells.codes < 0
-                self._put_categories(block, cells, one, out)
+                missing, strange = self._put_categories(block, cells, column, out)
+            known |= ~(missing | strange)
             if missing.any():
-                self._fill(block, missing, one, out)
+                gaps.append((self._fill(missing, column, out), column, missing))
+        if self._answers is not None:
+            self._fail(~known, lambda row: "has none of the values that the model needs")
+        self.rows += block.rows
+        for kind, column, missing in gaps:
+            self._note(block, kind, column, missing, None, ~self._failed)
+        if self._errors:
+            error = block.error(*min(self._errors, key=operator.itemgetter(0)))
+            if self._answers != "most":
+                raise error
+            self._first_error = self._first_error or error
+            self.unanswered += int(np.count_nonzero(self._failed))
+            x[self._failed] = np.nan
         return x
 
-    def _put_numbers(self, block, cells: Words, column, out):
-        """Put the numbers of a form; -> True where one is missing (n,)."""
-        width = 1 + len(column.numbers.limits)
-        absent = [np.nan] + [0.0] * (width - 1)
-        values = column.numbers.values(with_points(cells.words, self._table.decimal))
-        values = np.vstack([values, absent])[cells.codes]
-        wrong = np.abs(values[:, 0]) > LARGEST
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            (cell,) = with_points([cells.words[cells.codes[row]]], self._table.decimal)
-            raise block.error(
-                row,
-                f"column '{one_line(column.name)}': expected a number as in training "
-                f"({column.numbers.words}), found '{one_line(cell)}'",
-            )
-        out[:, :width] = values
-        return np.isnan(values[:, 0])
+    def _fail(self, rows, message_of):
+        """Give rows (n,) bool of the block no answer: message_of(row) says why the first has none."""
+        if rows.any():
+            row = int(np.argmax(rows))
+            self._errors.append((row, message_of(row)))
+            self._failed |= rows
 
-    def _put_dates(self, block, cells: Words, column, out):
-        words = cells.words
-        if column.numbers is not None:
-            words = column.numbers.dates(words)
-        values = column.date.values(words)
-        wrong = np.append(np.isnan(values[:, 0]), False)[cells.codes]
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise block.error(
-                row,
-                f"column '{one_line(column.name)}': expected {expected(column.date.order)}, as in "
-                "training, found "
-                f"'{one_line(cells.words[cells.codes[row]])}'",
-            )
-        out[:, : values.shape[1]] = np.vstack([values, np.zeros(values.shape[1])])[cells.codes]
+    def flags(self, rows: int) -> list[list[str]]:
+        """What is unlike training in each of the rows of the last block, as `mass: above`."""
+        flags: list[list[str]] = [[] for _ in range(rows)]
+        for marked, flag in self._marked:
+            for row in np.flatnonzero(marked).tolist():
+                flags[row].append(flag)
+        return flags
 
-    def _put_order(self, block, cells: Words, column, out):
-        key_of = self.recipe.key_of
-        place = {key_of(word): at for at, word in enumerate(column.order)}
-        out[:, 0] = np.array([place.get(key_of(word), -1) for word in cells.words] + [np.nan])[
-            cells.codes
-        ]
-        if (out[:, 0] < 0).any():
-            row = int(np.argmax(out[:, 0] < 0))
-            raise block.error(
-                row,
-                f"column '{one_line(column.name)}': expected "
-                f"{' < '.join(map(one_line, column.order[:_SHOWN]))}, found "
-                f"'{one_line(cells.words[cells.codes[row]])}'",
-            )
+    def _put_numbers(self, block, cells, column, out):
+        """Put the numbers of cells into `out`; -> (rows (n,) without a cell, those with a wrong one)."""
+        expected = None
+        if isinstance(cells, Words):
+            values, expected = self._numbers_of_words(cells.words, column)
+            values = np.vstack([values, [np.nan, *[0.0] * (values.shape[1] - 1)]])[cells.codes]
+        else:
+            values = cells[:, None]
+        missing = np.isnan(values[:, 0])
+        number = values[:, 0]
+        wrong = np.abs(number) > LARGEST
+
+        def message_of(row):
+            cell = one_line(self._shown(cells, row))
+            if np.isfinite(number[row]):
+                what = f"{cell} is more than single precision holds: use a larger unit"
+            elif expected is None:
+                return no_number(one_line(column.name), cell)
+            else:
+                what = f"expected {expected}, found '{cell}'"
+            return f"column '{one_line(column.name)}': {what}"
+
+        out[:, : values.shape[1]] = np.where(wrong[:, None], 0, values)
+        single = out[:, 0].astype(np.float64)  # of which the recipe knows the limits
+        low, high = column.limits
+        given = ~(missing | wrong)
+        if column.date is None:
+            shown = number
+        else:
+            shown = cells
+        self._note(block, "wrong", column, wrong, cells)
+        self._note(block, "below", column, given & (single < low), shown)
+        self._note(block, "above", column, given & (single > high), shown)
+        self._fail(wrong, message_of)
+        return missing, wrong
+
+    def _numbers_of_words(self, words, column):
+        """(numbers (words, c), the first NaN for a missing and infinite for a wrong word; what is
+        expected, None: a number)."""
+        if column.date is not None:
+            if column.numbers is not None:
+                words = column.numbers.dates(words)
+            values = column.date.values(words)
+            values[np.isnan(values[:, 0])] = np.inf
+            return values, f"{expected_date(column.date.order)}, as in training"
+        if column.order is not None:
+            key_of = self.recipe.key_of
+            place = {key_of(word): i for i, word in enumerate(column.order)}
+            values = [place.get(key_of(word), np.inf) for word in words]
+            expected = " < ".join(map(one_line, column.order[:_SHOWN]))
+        elif column.numbers is not None:
+            values = column.numbers.values(with_points(words, self.table.decimal))
+            return values, f"a number as in training ({column.numbers.words})"
+        else:
+            values = [number_of(word) for word in words]
+            values = [np.inf if value is None else value for value in values]
+            expected = None
+        return np.array(values, dtype=np.float64)[:, None], expected
 
     def _put_categories(self, block, cells: Words, column, out):
+        """As `_put_numbers`, of words, of which none is wrong, but some are unknown."""
         other = column.feature_of.get(column.other, -1)
         key_of = self.recipe.key_of
         feature_of = column.feature_of
@@ -161,72 +204,131 @@ class TableEncoder:
         )[cells.codes]  # -1, the last, for missing values
         rows = np.flatnonzero(feature >= 0)
         out[rows, feature[rows]] = 1
-        if len(rows) == len(feature):
-            return
-        strange = np.flatnonzero((feature < 0) & (cells.codes >= 0))
-        if len(strange):
-            word = cells.words[cells.codes[strange[0]]]
-            count, *first = self.unknown.get(column.name) or (
-                0,
-                word,
-                block.number(int(strange[0])),
-            )
-            self.unknown[column.name] = (count + len(strange), *first)
+        missing = cells.codes < 0
+        strange = (feature < 0) & ~missing
+        self._note(block, "unknown", column, strange, cells)
+        return missing, strange
 
-    def _fill(self, block, missing, column, out):
+    def _note(self, block, kind, column, rows, cells, counted=True):
+        """Mark the rows (n,) bool whose cell of a column is of that kind, and count the counted."""
+        if not rows.any():
+            return
+        if kind in FLAGS:
+            self._marked.append((rows, f"{column.name}: {kind}"))
+        rows = rows & counted
+        if kind is not None and rows.any():
+            key = kind, column.name
+            row = int(np.argmax(rows))
+            count, *first = self.notes.get(key) or (0, self._shown(cells, row), block.number(row))
+            self.notes[key] = (count + int(np.count_nonzero(rows)), *first)
+
+    def _shown(self, cells, row):
+        """A cell as it stands in the table."""
+        if isinstance(cells, Words):
+            return with_points([cells.words[cells.codes[row]]], self.table.decimal)[0]
+        if cells is None:
+            return ""
+        return f"{cells[row]:.9g}"
+
+    def _fill(self, missing, column, out):
+        """Put the fill of a column in its missing cells (n,) bool; -> how these count, or None."""
         words = column.categories
         if self.recipe.keeps_missing:
             out[missing] = np.nan if words is None else 0
-            return
+            return None
         if column.indicator:
             out[missing, -1] = 1
-        if column.fill is not None:
-            out[missing, 0 if words is None else words.index(column.fill)] = (
-                column.fill if words is None else 1
+        if column.fill is not None and words is None:
+            out[missing, 0] = column.fill
+        elif column.fill is not None:
+            out[missing, words.index(column.fill)] = 1
+        elif words is None and not column.indicator:
+            self._fail(
+                missing,
+                lambda row: (
+                    f"column '{one_line(column.name)}' has a missing value, and training had none "
+                    "there: expected a number"
+                ),
             )
-        elif words is None or not column.indicator:
-            raise block.error(
-                int(np.argmax(missing)),
-                f"column '{one_line(column.name)}' has a missing value, and training, with "
-                f'`missing="{self.recipe.missing}"`, had none there: expected a '
-                + ("number" if words is None else "word"),
-            )
-        if not column.indicator:
-            count = int(np.count_nonzero(missing))
-            self.filled[column.name] = self.filled.get(column.name, 0) + count
+            return None
+        if column.indicator:
+            return None
+        if column.fill is None or self.recipe.missing in ("error", "indicator"):
+            return "missing"
+        return "filled"
+
+    @property
+    def error(self) -> DataError | None:
+        """The error of the first row that has no answer, which says how many there are, or None."""
+        first = self._first_error
+        if first is None:
+            return None
+        return DataError(
+            f"{first.message}; {self.unanswered} of {self.rows} rows "
+            f"ha{'ve' if self.unanswered > 1 else 's'} no answer",
+            file=first.file,
+            line=first.line,
+        )
 
     def warn_of_cells(self) -> None:
-        """Warnings of words that training did not know, by column, and one of what was filled."""
-        for name, (count, word, number) in self.unknown.items():
-            if count == self._rows > 1:
-                every = ", all of them,"
-            else:
-                every = ""
-            self._table.warn(
-                f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)}{every} with words "
-                f"that training did not know, first '{one_line(word)}' in {self._table.counted} "
-                f"{number}: they are none of its categories"
+        """One warning of cells unlike those of training, by column, and one of what was filled."""
+        strange = []
+        for column, kind in itertools.product(self.recipe.columns, _UNLIKE):
+            if (kind, column.name) not in self.notes:
+                continue
+            count, cell, number = self.notes[kind, column.name]
+            every = ", all of them," * (count == self.rows > 1)
+            span = ""
+            if column.date is None and column.quantiles is not None:
+                span = f", {column.quantiles[0]:g} to {column.quantiles[-1]:g}"
+            strange.append(
+                f"column '{one_line(column.name)}' has {count} cell{'s' * (count > 1)}{every} with "
+                f"{_UNLIKE[kind]}{span}, first '{one_line(cell)}' in {self.table.counted} {number}"
             )
-        if self.filled:
-            shown = [f"'{one_line(name)}' ({count})" for name, count in self.filled.items()]
-            total = sum(self.filled.values())
-            more = f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN)
-            self._table.warn(
-                f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
-                f'`missing="{self.recipe.missing}"` of training: '
-                f"{', '.join(shown[:_SHOWN])}{more}",
+        if strange:
+            self.table.warn(_some_of(strange, "; "))
+        for kind, what, how, warning in (
+            (
+                "missing",
+                "filled in columns that had none in training",
+                " (numbers become the median, words none of the categories)",
+                AgfmcWarning,
+            ),
+            (
+                "filled",
+                f'filled, by `missing="{self.recipe.missing}"` of training',
+                "",
                 AgfmcNotice,
-            )
+            ),
+        ):
+            counts = {
+                column.name: self.notes[kind, column.name][0]
+                for column in self.recipe.columns
+                if (kind, column.name) in self.notes
+            }
+            if counts:
+                total = sum(counts.values())
+                shown = [f"'{one_line(name)}' ({count})" for name, count in counts.items()]
+                self.table.warn(
+                    f"{total} missing value{'s are' if total > 1 else ' is'} {what}: "
+                    + _some_of(shown, ", ")
+                    + how,
+                    warning,
+                )
 
     def warn_of_others(self, known) -> None:
         """One notice of the columns that the model does not need; known: names of others."""
-        needed = {self._table.names[at] for at in self.positions} | set(known)
-        extra = [name for name in self._table.names if name not in needed]
+        needed = {self.table.names[at] for at in self.positions} | set(known)
+        extra = [name for name in self.table.names if name not in needed]
         if extra:
-            self._table.warn(
+            self.table.warn(
                 f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and not used",
                 AgfmcNotice,
             )
+
+
+def _some_of(texts, between):
+    return between.join(texts[:_SHOWN]) + f" and {len(texts) - _SHOWN} more" * (len(texts) > _SHOWN)
 
 
 def class_numbers(
@@ -257,22 +359,24 @@ def class_numbers(
 
 
 def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
-    """A recipe whose fills that are NaN have become the means or medians of points x (n, d).
+    """A recipe with the quantiles of points x (n, d) of training, and, in place of fills that are
+    NaN, their means or medians.
 
     `x` is an array, or a file of them, in which missing values are NaN; it is read by blocks of
     rows of a fixed size, so that its numbers do not depend on how the table was read.
     """
     columns = list(recipe.columns)
-    numbers = [number for number, one in enumerate(columns) if one.fill != one.fill]
-    if not numbers:
-        return recipe
+    numbers = [number for number, one in enumerate(columns) if one.categories is None]
     features = np.array(recipe.starts)[numbers]
+    quantiles = _quantiles(x, features)
+    fills = quantiles[:, QUANTILES.index(0.5)]
     if recipe.missing == "mean":
-        values = _means(x, features)
-    else:
-        values = _medians(x, features)
-    for number, value in zip(numbers, values.tolist()):
-        columns[number] = replace(columns[number], fill=value)
+        fills = _means(x, features)
+    for number, fill, points in zip(numbers, fills.tolist(), quantiles.tolist()):
+        column = columns[number]
+        if column.fill == column.fill:
+            fill = column.fill
+        columns[number] = replace(column, fill=fill, quantiles=tuple(points))
     return replace(recipe, columns=tuple(columns))
 
 
@@ -310,15 +414,23 @@ def _means(x, features):
     return (total / count).astype(np.float32).astype(np.float64)
 
 
-def _medians(x, features):
-    out = np.empty(len(features))
+def _quantiles(x, features):
+    """The `QUANTILES` (m, 5) of features (m,) of points, without what is missing."""
+    out = np.zeros((len(features), len(QUANTILES)))
     step = max(1, _GATHERED // len(x))
-    refuse_beyond(16 * step * len(x), "the values of a column, for their median,", None)
+    refuse_beyond(8 * step * len(x), "the values of a column, for their median,", None)
     for start in range(0, len(features), step):
         group = features[start : start + step]
-        columns = np.concatenate([part[:, group] for part in _blocks(x)])
-        out[start : start + step] = np.nanmedian(columns.astype(np.float64), axis=0)
-    return out.astype(np.float32).astype(np.float64)
+        columns = np.concatenate([part[:, group].T for part in _blocks(x)], axis=1)
+        for number, values in enumerate(columns, start):
+            values = values[~np.isnan(values)]
+            place = np.array(QUANTILES) * (len(values) - 1)
+            below = np.floor(place).astype(np.intp)
+            above = np.ceil(place).astype(np.intp)
+            values.partition(np.union1d(below, above))
+            share = place - below
+            out[number] = (1 - share) * values[below] + share * values[above]
+    return out.astype(np.float32).astype(np.float64) + 0.0  # no zero has a sign
 
 
 def table_points(source: Any, recipe: TableRecipe) -> np.ndarray:

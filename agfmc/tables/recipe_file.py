@@ -11,6 +11,7 @@ from .types import (
     ColumnRoles,
     MISSING_POLICIES,
     MOST_LETTERS,
+    QUANTILES,
     size_of_names,
     TableFormat,
     TableRecipe,
@@ -48,6 +49,12 @@ def check_table_recipe(recipe, fail):
             or len(set(form.limits)) < len(form.limits)
         ):
             raise fail(f"the numbers of the column '{one.name[:40]}' of the recipe are invalid")
+        if one.quantiles is not None and (
+            words is not None
+            or len(one.quantiles) != len(QUANTILES)
+            or list(one.quantiles) != sorted(one.quantiles)
+        ):
+            raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
     if recipe.missing not in MISSING_POLICIES and not recipe.missing.startswith("value:"):
         raise fail("the recipe has an unknown way to treat missing values")
     if sum(len(one.categories or ()) + 2 for one in recipe.columns) > _MOST_FEATURES:

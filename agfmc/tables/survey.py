@@ -399,7 +399,7 @@ def _doubt_numbers(facts, findings):
 
 def _fill_of_numbers(facts, position, roles, findings, order=()):
     """The number in place of a missing one: None without, NaN where it is not known yet."""
-    if roles.missing in ("error", "keep"):
+    if roles.missing == "keep":
         return None
     if not roles.missing.startswith("value:"):
         return np.nan
@@ -484,7 +484,7 @@ def _decide_words(facts, position, roles, findings):
             categories.add(fill)
         if fill not in categories:
             fill = None
-    elif roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
+    elif roles.missing in ("mean", "median"):
         fill = min(counts, key=lambda word: (-counts[word], word))
     return ColumnRecipe(facts.name, tuple(ordered_words(categories)), fill, indicator, other=other)
 

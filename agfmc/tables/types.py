@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TYPE_CHECKING
@@ -23,6 +24,8 @@ MISSING_POLICIES = ("error", "mean", "median", "indicator", "keep")  # beside va
 ROW = "row"  # the column of the rows' numbers, and a first column without a name
 LARGEST = 2.0**128 - 2.0**104  # that single precision holds
 Word = Annotated[str, "[^\0\ud800-\udfff]*"]  # that a table can hold
+QUANTILES = (0.0, 0.01, 0.5, 0.99, 1.0)  # of a column of numbers, which its recipe keeps
+_FAR = 10.0  # what a wrong unit or a slip makes of a number is farther, what varies is not
 MOST_LETTERS = 2**28  # of the names of all features
 
 
@@ -153,14 +156,14 @@ class ColumnRecipe:
     ----------
     categories : None for numbers, else its words in the order of their features, each of which is 1
         where the cell is that word, else 0
-    fill : replacement of a missing value, a number or one of the categories, or None: that is an
-        error, or all zeros with an indicator, or, where missing values stay, NaN, and all zeros for
-        words
+    fill : replacement of a missing value, a number or one of the categories, or None: all zeros for
+        words; for numbers NaN where missing values stay, else an error
     indicator : a last feature is 1 where the value is missing, else 0
     date : features of a column of dates, whose fill is a number of days, or None
     other : the category of all words that are not among the categories, or None
     order : words of which each is the number of those before it, or None
     numbers : form of numbers that are not plain, whose cells are read as words, or None
+    quantiles : 0, 1, 50, 99 and 100 % points of the numbers of training, or None
     """
 
     name: Word
@@ -171,6 +174,30 @@ class ColumnRecipe:
     other: Word | None = field(default=None, metadata={"optional": True})
     order: tuple[Word, ...] | None = field(default=None, metadata={"optional": True})
     numbers: NumberForm | None = field(default=None, metadata={"optional": True})
+    quantiles: tuple[Annotated[float, (-LARGEST, LARGEST)], ...] | None = field(
+        default=None, metadata={"optional": True}
+    )
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The numbers beyond which a cell is unlike training; infinite where nothing is known.
+
+        They are ten times as far as its inner 98 % go, beyond these, and where all numbers have
+        one sign ten times as large, or a tenth: a mass in kilograms, where training had grams, is
+        no farther from these than they are from each other. What training had is never beyond.
+        """
+        if self.quantiles is None:
+            return -math.inf, math.inf
+        least, low, _, high, greatest = self.quantiles
+        width = high - low or greatest - least
+        below, above = [low - _FAR * width], [high + _FAR * width]
+        if least > 0:
+            below.append(low / _FAR)
+            above.append(high * _FAR)
+        elif greatest < 0:
+            below.append(low * _FAR)
+            above.append(high / _FAR)
+        return min(least, max(below)), max(greatest, min(above))
 
     @property
     def kind(self) -> str:

@@ -14,7 +14,7 @@ from agfmc.cli import parser_of
 from agfmc.cli.options import FILES
 from agfmc.cli.option_types import output_base, output_file
 from agfmc.core.errors import UsageError
-from agfmc.data.libagf import read_cls, read_vec
+from agfmc.data.libagf import read_cls, read_con, read_vec
 from data_files import write_cls, write_lvq, write_svm, write_vec
 
 
@@ -585,8 +585,42 @@ def test_answers_may_have_the_base_name_of_points_without_labels(run, formats):
     assert len(read_cls("new.cls")) == 90 and Path("new.vec").read_bytes() == points
     run("classify_m", "m.mbc", "t.svm", "t.svm")  # whose labels are in the text
     assert len(read_cls("t.svm.cls")) == 90
-    # these may be labels as well: nothing tells
+    before = Path("new.cls").read_bytes()
+    os.remove("new.cls")
+    run("classify_m", "m.mbc", "new.vec", "new")  # ratings alone
+    assert Path("new.cls").read_bytes() == before
+    run("classify_m", "-Q", "vote", "m.mbc", "new.vec", "new")  # earlier answers, not labels
+    os.remove("new.con")  # these may be labels as well: nothing tells
     refused(run, "classify_m m.mbc new.vec new", "both are the file new.cls; choose another name")
+
+
+def test_points_without_data(run, formats):
+    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    x = read_vec("trn.vec").copy()
+    expected = run("classify_m", "m.mbc", "trn.vec", "all").out.splitlines()
+    classes, ratings = read_cls("all.cls"), read_con("all.con")
+    x[4, 1] = x[7] = np.nan
+    x[80, 0] = -9999
+    empty = np.isin(np.arange(90), [4, 7, 80])
+    with open("holes.vec", "wb") as file:
+        file.write(np.int32(x.shape[1]).tobytes() + x.astype("<f4").tobytes())
+    for more in (), ("-j", "2"), ("--coverage", ".9"), ("--top", "2"):
+        words = "--no-data=-9999", *more, "m.mbc", "holes.vec"
+        done = run("classify_m", *words, "o")
+        warning = "holes.vec: 3 of 90 points have no data: they have no answer, class -1\n"
+        assert done.err.startswith(f"classify_m: warning: {warning}")
+        assert read_cls("o.cls", negative=True).tolist() == np.where(empty, -1, classes).tolist()
+        np.testing.assert_array_equal(read_con("o.con"), np.where(empty, 0, ratings))
+        table = run("classify_m", *words, "-").out.splitlines()
+        for row in range(90):
+            assert table[row + 1].startswith(f"{row + 1},{'' if empty[row] else classes[row]},")
+    lines = run("classify_m", "--no-data=-9999", "m.mbc", "holes.vec", "o").out.splitlines()
+    for line, other, nothing in zip(lines, expected, empty, strict=True):
+        assert line.split() == (["nan"] * 3 + ["-1"] if nothing else other.split())
+    assert "2 of 90 points have no data" in run("classify_m", "m.mbc", "holes.vec", "o").err
+    run("classify_m", "-M", "--no-data", "1", "m.mbc", "t.svm", "o", status=2).refused(
+        "--no-data is for .vec files"
+    )
 
 
 @pytest.mark.parametrize(

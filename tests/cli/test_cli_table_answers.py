@@ -419,25 +419,118 @@ def test_blanks_are_filled_as_in_training(run, model):
 @pytest.mark.parametrize(
     "at, cell, message",
     [
-        (
-            1,
-            "",
-            ": row 11: column 'length' has a missing value, and training, with --missing error",
-        ),
+        (1, "long", ": row 11: expected a number in column 'length', found 'long'"),
         (2, "1e39", ": row 11: column 'width': 1e+39 is more than single precision holds"),
+        (None, "", ": row 11: has none of the values that the model needs"),
     ],
 )
-@pytest.mark.parametrize("more", [(), ("--all-columns",)])
-def test_cells_that_the_model_cannot_take(run, at, cell, message, more):
+@pytest.mark.parametrize("more", [(), ("--all-columns",), ("-j", "2")])
+def test_rows_that_the_model_cannot_answer(run, at, cell, message, more):
     table = rows(40, 4)
-    table[10][at] = cell
+    good = answers(run, *more, "pairs.mbm", "test.csv")
+    columns = [at] if at else range(1, len(HEADER))
+    for row in table[10], table[30]:
+        for column in columns:
+            row[column] = cell
     Path("bad.csv").write_text(text(table))
     Path("out.csv").write_text("as it was")
-    run("classify_m", *more, "pairs.mbm", "bad.csv", "out.csv", status=1).refused(
+    run("classify_m", *more, "--strict", "pairs.mbm", "bad.csv", "out.csv", status=1).refused(
         f"bad.csv{message}"
     )
     assert Path("out.csv").read_text() == "as it was"
     assert not [path for path in Path().iterdir() if path.name.startswith(".")]
+    done = run("classify_m", *more, "pairs.mbm", "bad.csv", "out.csv", status=1)
+    assert done.line(f"bad.csv{message}").endswith("; 2 of 40 rows have no answer\n")
+    with open("out.csv", newline="") as file:
+        found = list(csv.DictReader(file))
+    predicted = ["class", "p", *(f"p:{name}" for name in SPECIES)]
+    for number, (one, other) in enumerate(zip(found, good, strict=True)):
+        assert one["id"] == f"r{number}"
+        if number in (10, 30):
+            assert [one[name] for name in predicted] == [""] * 5
+        else:
+            assert one == other
+
+
+def test_blanks_in_columns_that_had_none_in_training(run):
+    table = rows(40, 4)
+    lengths = sorted(float(row[1]) for row in rows())
+    for row in table[3], table[30]:
+        row[1] = repr((lengths[59] + lengths[60]) / 2)
+    Path("expected.csv").write_text(text(table))
+    for row in table[3], table[30]:
+        row[1] = "?"
+    Path("blanks.csv").write_text(text(table))
+    assert answers(run, "pairs.mbm", "blanks.csv") == answers(run, "pairs.mbm", "expected.csv")
+    table[5][3] = ""
+    Path("blanks.csv").write_text(text(table))
+    run("classify_m", "pairs.mbm", "blanks.csv", "out.csv").line(
+        "classify_m: warning: blanks.csv: 3 missing values are filled in columns that had none in "
+        "training: 'length' (2), 'colour' (1) (numbers become the median, words none of the "
+        "categories)"
+    )
+
+
+def test_flags_of_cells_that_are_unlike_training(run):
+    table = rows(40, 4)
+    table[3][1], table[3][3] = "1e9", "pink"
+    table[5][2] = "-1000"
+    table[7][3] = ""
+    table[9][2] = "wide"
+    table[11][3] = "pink"
+    Path("odd.csv").write_text(text(table))
+    expected = {
+        3: ["length: above", "colour: unknown"],
+        5: ["width: below"],
+        7: ["colour: missing"],
+        9: ["width: wrong"],
+        11: ["colour: unknown"],
+    }
+    plain = run("classify_m", "pairs.mbm", "odd.csv", "plain.csv", status=1)
+    for more in (), ("-j", "2"), ("--all-columns",), ("--explain", "1"):
+        done = run("classify_m", "--flag", *more, "pairs.mbm", "odd.csv", "o.csv", status=1)
+        assert done.err == plain.err
+        with open("o.csv", newline="") as file:
+            found = [(row["id"], row["flags"]) for row in csv.DictReader(file)]
+        assert found == [(f"r{i}", "; ".join(expected.get(i, ()))) for i in range(40)]
+    (line,) = [line for line in plain.err.splitlines() if "training did not know" in line]
+    assert line.startswith(
+        "classify_m: warning: odd.csv: column 'length' has 1 cell with numbers far"
+    )
+    assert "first '1e+09' in row 4; column 'width' has 1 cell with numbers far below" in line
+    assert line.endswith(
+        "'colour' has 2 cells with words that training did not know, first 'pink' in row 4"
+    )
+    run("classify_m", "--flag", "pairs.mbm", "odd.csv", "o.jsonl", status=1)
+    lines = list(map(json.loads, Path("o.jsonl").read_text().splitlines()))
+    assert [line["flags"] for line in lines] == [expected.get(i, []) for i in range(40)]
+    assert list(lines[0]) == ["id", "class", "p", "probabilities", "flags"]
+    assert lines[9]["class"] is lines[9]["p"] is lines[9]["probabilities"]["cat"] is None
+    streamed = run("classify_m", "--flag", "--stream", "pairs.mbm", "odd.csv", status=1).out
+    assert streamed.splitlines()[10] == "r9,error,,,,,"
+    with open("o.csv", newline="") as file:
+        whole = file.read().splitlines()
+    run("classify_m", "--flag", "pairs.mbm", "odd.csv", "o.csv", status=1)
+    whole = Path("o.csv").read_text().splitlines()
+    del whole[10]
+    assert [line for line in streamed.splitlines() if ",error," not in line] == whole
+    run("classify_m", "--flag", "b.mbm", "b.vec", "b", status=2).refused("--flag is for tables")
+
+
+def test_rows_without_an_answer_in_parquet(run):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs PyArrow")
+    table = rows(40, 4)
+    table[9][2] = "wide"
+    Path("odd.csv").write_text(text(table))
+    run("classify_m", "--flag", "pairs.mbm", "odd.csv", "o.parquet", status=1)
+    found = parquet.read_table("o.parquet").to_pylist()
+    assert found[9] == {
+        "id": "r9",
+        "flags": "width: wrong",
+        **dict.fromkeys(["class", "p", *(f"p:{name}" for name in SPECIES)]),
+    }
+    assert [row["id"] for row in found] == [f"r{i}" for i in range(40)]
+    assert all(row["p"] > 0 for i, row in enumerate(found) if i != 9)
 
 
 def test_points_may_have_a_table_of_answers(run):

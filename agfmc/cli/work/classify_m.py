@@ -13,6 +13,7 @@ from ...core.errors import and_more, DataError, ModelError, UsageError, warn_use
 from ...core.text import member_text
 from ...data.class_names import read_names
 from ...data.from_table import rows_of_lines, rows_to_classify
+from ...data.libsvm import warn_of_ignored
 from ...data.reading import iter_points
 from ...files.opening import arriving_lines, open_input
 from ...kernels.machine import KernelCounter
@@ -61,12 +62,11 @@ def run(request):
     explainer = None
     if request.explain:
         explainer = Explainer(configuration, classifier)
-    failed = 0
     with request.workers as executor:
         if request.stream:
-            done, failed = _streamed(request, configuration.recipe, classifier, quantity, explainer)
+            done, error = _streamed(request, configuration.recipe, classifier, quantity, explainer)
         else:
-            done = _classified(
+            done, error = _classified(
                 request, configuration.recipe, classifier, quantity, executor, explainer
             )
     if done.stops.warning():
@@ -79,11 +79,8 @@ def run(request):
         )
     if request.margins:
         _report_margins(configuration)
-    if failed:
-        raise DataError(
-            f"{failed} of {done.points + failed} lines were wrong, and have the answer error",
-            file=request.points,
-        )
+    if error is not None:
+        raise error
 
 
 def _decoding(request, configuration):
@@ -106,9 +103,9 @@ def _decoding(request, configuration):
 
 
 def _classified(request, recipe, classifier, quantity, executor, explainer):
+    """Answer points; -> (`Summary`, the error of rows without an answer or None)."""
     form = request.form
     output = request.output
-    decoding = classifier.decoding
     if classifier.counting:
         counter = KernelCounter(classifier.values.model)
     else:
@@ -118,8 +115,8 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
     else:
         step = explainer.rows
 
-    def to_table(heads, rows):
-        table = _table(request, classifier, heads, quantity, explainer)
+    def to_table(heads, rows, flagged=False):
+        table = _table(request, classifier, heads, quantity, explainer, flagged=flagged)
         waiting = deque()
 
         def points():
@@ -127,16 +124,18 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
                 waiting.append(columns)  # which stay here, and are taken in the same order
                 yield x
 
-        answers = classify(classifier, points(), executor, table.formatted, explainer)
+        answers = classify(classifier, points(), executor, table.formatted, explainer, some=True)
         return write_answer_table(
             answers, iter(waiting.popleft, None), table, output, write_bytes, counter
         )
 
     if form.kind == "table":
-        with rows_to_classify(request.points, form, recipe, request.all_columns) as rows:
-            done = to_table(rows.heads, rows.chunks(step))
+        with rows_to_classify(
+            request.points, form, recipe, request.all_columns, request.strict, request.flag
+        ) as rows:
+            done = to_table(rows.heads, rows.chunks(step), request.flag)
             rows.warn()
-            return done
+            return done, rows.encoder.error
     chunks = iter_points(
         request.points,
         form,
@@ -146,14 +145,27 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
         missing=recipe is not None and recipe.keeps_missing,
     )
     if request.by_program:
-        return write_predictions(
-            classify(classifier, chunks),
+        done = write_predictions(
+            classify(classifier, chunks, some=True),
             output,
             write_bytes,
             classifier.classes if classifier.all_classes else None,
         )
-    if request.to_table:
-        return to_table((ROW,), numbered(chunks))
+    elif request.to_table:
+        done = to_table((ROW,), numbered(chunks))
+    else:
+        done = _to_files(request, classifier, chunks, quantity, executor, counter)
+    if done.unanswered:
+        warn_user(
+            f"{request.points}: {done.unanswered} of {done.points + done.unanswered} points have "
+            "no data: they have no answer, class -1"
+        )
+    return done, None
+
+
+def _to_files(request, classifier, chunks, quantity, executor, counter):
+    """Answer points in libAGF's files; -> `Summary`."""
+    decoding = classifier.decoding
     layout = Layout(
         classifier.classes,
         classifier.all_classes,
@@ -164,15 +176,15 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
         request.decisions,
     )
     return write_answers(
-        classify(classifier, chunks, executor, layout.formatted),
-        output,
+        classify(classifier, chunks, executor, layout.formatted, some=True),
+        request.output,
         write_bytes,
         layout,
         counter,
     )
 
 
-def _table(request, classifier, heads, quantity, explainer, form="csv"):
+def _table(request, classifier, heads, quantity, explainer, form="csv", flagged=False):
     """The `AnswerTable`; `form`: the format where nothing else says one."""
     decoding = classifier.decoding
     if (
@@ -195,22 +207,27 @@ def _table(request, classifier, heads, quantity, explainer, form="csv"):
         heads,
         path,
         quantity,
-        *(() if explainer is None else (explainer.names, request.explain)),
+        ((), 0) if explainer is None else (explainer.names, request.explain),
+        flagged,
     )
 
 
 def _streamed(request, recipe, classifier, quantity, explainer):
-    """Answer lines as they come; -> (`Summary`, number of wrong lines)."""
+    """Answer lines as they come; -> (`Summary`, the error of wrong lines or None)."""
     rows = request.form
     heads = (ROW,)
     form = "csv"
+    flagged = False
     with open_input(request.points, raw=True) as file:
         lines = arriving_lines(file)
         if rows.kind == "table":
-            rows, lines = rows_of_lines(lines, rows, recipe, request.all_columns, file.name)
+            flagged = request.flag
+            rows, lines = rows_of_lines(
+                lines, rows, recipe, file.name, request.all_columns, flagged
+            )
             heads = rows.heads
             form = rows.table.answered_in
-        table = _table(request, classifier, heads, quantity, explainer, form)
+        table = _table(request, classifier, heads, quantity, explainer, form, flagged)
         answers = LineAnswers(
             classifier,
             rows,
@@ -229,7 +246,14 @@ def _streamed(request, recipe, classifier, quantity, explainer):
                     write_bytes(b"")
     if request.form.kind == "table":
         rows.warn()
-    return answers.summary, answers.failed
+    warn_of_ignored(answers.ignored, file.name, classifier.features)
+    failed = answers.failed
+    if not failed:
+        return answers.summary, None
+    return answers.summary, DataError(
+        f"{failed} of {answers.summary.points + failed} lines were wrong, and have the answer error",
+        file=request.points,
+    )
 
 
 def _told(error):
@@ -251,11 +275,16 @@ def _check_files(request, classifier):
         outputs = [
             request.output + end for end in (".cls", ".con", ".sets")[: 2 + _with_sets(decoding)]
         ]
+    points = [request.points]
+    base = request.points.removesuffix(".vec")
+    if not os.path.exists(f"{base}.con"):  # beside which the classes are earlier answers
+        points.append(f"{base}.cls")
     shares = {"--priors": decoding.priors, "--trained-priors": decoding.trained_priors}
     check_files(
         request.files,
         {"output": outputs},
         {
+            "test": points,
             "model": [model.path, *model_files(tree, model.models_in, outputs)],
             **{option: [value] * isinstance(value, str) for option, value in shares.items()},
         },

@@ -59,7 +59,6 @@ def test_points_in_chunks_from_a_file_and_a_pipe(base, kind, pipe_of):
     [
         ("binary", "has 3 features, the model needs 2"),
         ("lvq", "has 3 features, the model needs 2"),
-        ("svm", "2: there is a feature 3, but the model has 2 features"),
     ],
 )
 def test_points_wider_than_the_model(base, kind, message):

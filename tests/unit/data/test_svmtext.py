@@ -309,11 +309,15 @@ def test_no_file_is_left(monkeypatch, tmp_path):
     assert handles() == before
 
 
-def test_a_feature_that_the_model_has_not():
-    with pytest.raises(
-        DataError, match="standard input:2: there is a feature 4, but the model has 3"
+@pytest.mark.parametrize("block", [8, 1000])
+def test_features_that_the_model_has_not(block):
+    text = b"0 1:1\n0 1:1 4:7\n0\n0 3:2 5:1 6:1\n0 9:1\n"
+    with pytest.warns(
+        AgfmcWarning,
+        match="^standard input: 4 values of features beyond the 3 of the model, up to 9, are ignored$",
     ):
-        chunks(b"0 1:1\n0 1:1 4:0\n", d=3)
+        found = np.vstack(chunks(text, d=3, block=block))
+    np.testing.assert_array_equal(found, [[1, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 2], [0, 0, 0]])
 
 
 def test_an_empty_stream_of_points():

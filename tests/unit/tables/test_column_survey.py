@@ -4,6 +4,7 @@ import io
 import re
 import warnings
 
+import numpy as np
 import pytest
 
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
@@ -117,7 +118,7 @@ COLOURS = [("red", "blue", " red ")[row % 3] for row in range(MANY)]
 
 @pytest.mark.parametrize("block", [80, 1 << 20])
 def test_numbers_and_words(block):
-    assert column(NUMBERS, block=block) == (ColumnRecipe("x"), [])
+    assert column(NUMBERS, block=block) == (ColumnRecipe("x", fill=np.nan), [])
     assert column(COLOURS, block=block) == (ColumnRecipe("x", ("blue", "red")), [])
     assert column([row % 3 for row in range(MANY)], block=block, categorical=("x",)) == (
         ColumnRecipe("x", ("0", "1", "2")),
@@ -185,7 +186,7 @@ def test_columns_that_are_left_out(cells, words):
 def test_identifiers_that_are_kept():
     cells = [row * 7 % 97 for row in range(MANY)]
     assert column(cells) == (
-        ColumnRecipe("x"),
+        ColumnRecipe("x", fill=np.nan),
         [
             "column 'x' has another whole number in every row: if it is an identifier, and not a "
             "measurement, `ignored` or `ids` leaves it out"
@@ -320,7 +321,7 @@ def test_ordered_words():
     order = ("low", "mid", "high", "top")
     cells = ["high", "low", "mid", ""] * 6
     found, _ = column(cells, ordered=("x=low<mid< high<top",))
-    assert repr(found) == repr(ColumnRecipe("x", None, float("nan"), True, order=order))
+    assert repr(found) == repr(ColumnRecipe("x", None, np.nan, True, order=order))
     assert found.features == ("x", "x is missing")
     assert column(cells, ordered=("1=low<mid<high<top",), missing="value:mid")[0].fill == 1
     assert (
@@ -367,11 +368,11 @@ HOLES = ["1", "", "3", "NA"] * 6
 @pytest.mark.parametrize(
     "missing, numbers, colours",
     [
-        ("mean", ColumnRecipe("x", fill=float("nan")), ColumnRecipe("x", ("blue", "red"), "red")),
-        ("median", ColumnRecipe("x", fill=float("nan")), ColumnRecipe("x", ("blue", "red"), "red")),
+        ("mean", ColumnRecipe("x", fill=np.nan), ColumnRecipe("x", ("blue", "red"), "red")),
+        ("median", ColumnRecipe("x", fill=np.nan), ColumnRecipe("x", ("blue", "red"), "red")),
         (
             "indicator",
-            ColumnRecipe("x", None, float("nan"), True),
+            ColumnRecipe("x", None, np.nan, True),
             ColumnRecipe("x", ("blue", "red"), None, True),
         ),
         ("value:7", ColumnRecipe("x", fill=7.0), ColumnRecipe("x", ("7", "blue", "red"), "7")),
@@ -394,10 +395,10 @@ def test_fills_with_missing_values(missing, numbers, colours):
 @pytest.mark.parametrize(
     "missing, number, word",
     [
-        ("error", None, None),
-        ("mean", float("nan"), "red"),
-        ("median", float("nan"), "red"),
-        ("indicator", float("nan"), "red"),
+        ("error", np.nan, None),
+        ("mean", np.nan, "red"),
+        ("median", np.nan, "red"),
+        ("indicator", np.nan, None),
         ("value:7", 7.0, None),
         ("value:blue", None, "blue"),
     ],
@@ -410,7 +411,7 @@ def test_fills_for_later_tables(missing, number, word):
 def test_constants_that_say_what_is_missing():
     cells = ["3", ""] * 12
     assert repr(column(cells, missing="indicator")[0]) == repr(
-        ColumnRecipe("x", fill=float("nan"), indicator=True)
+        ColumnRecipe("x", fill=np.nan, indicator=True)
     )
     assert column(cells, missing="value:0")[0] == ColumnRecipe("x", fill=0.0)
     assert column(["red", ""] * 12, missing="value:none")[0].categories == ("none", "red")
@@ -629,7 +630,9 @@ def test_notes_on_dates_without_order_and_on_classes():
 def test_decimal_commas_are_no_words():
     text = "x|y|class\n" + "".join(f"{n % 5},5|{n % 7}|{'ab'[n % 2]}\n" for n in range(MANY))
     found, told = survey(text)
-    assert found.recipe.columns[0] == ColumnRecipe("x", numbers=NumberForm(decimal=","))
+    assert found.recipe.columns[0] == ColumnRecipe(
+        "x", fill=np.nan, numbers=NumberForm(decimal=",")
+    )
     assert told == ["a decimal mark of its own, ,: 'x'"]
     found, _ = survey(text, categorical=("x",))
     assert found.recipe.columns[0].categories[:2] == ("0,5", "1,5")

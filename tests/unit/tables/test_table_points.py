@@ -3,6 +3,7 @@
 import io
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,10 +27,10 @@ from own_warnings import no_own_warnings, own_warnings, texts_of
 TRAINING = "size,colour,class\n1,red,a\n,blue,b\n4,,a\n7,red,b\n1,red,a\n"
 
 
-def encoded(text, recipe, block=1 << 20, form=TableFormat()):
+def encoded(text, recipe, block=1 << 20, form=TableFormat(), answers=None):
     """(points (n, d), `TableEncoder`) of a table after its recipe."""
     with open_table("-", form, io.BytesIO(text.encode()), block=block) as table:
-        encoder = TableEncoder(table, recipe)
+        encoder = TableEncoder(table, recipe, answers)
         x = np.concatenate([encoder.points(block) for block in table.blocks(encoder.requested)])
     assert x.dtype == np.float32
     return x, encoder
@@ -74,32 +75,92 @@ def test_missing_values(missing, rows, block):
     again, encoder = encoded(TRAINING.replace("7", "700"), recipe, block)
     x[3, 0] = 700
     np.testing.assert_array_equal(again, x)
-    assert encoder.filled == ({} if missing == "indicator" else {"size": 1, "colour": 1})
+    filled = {} if missing == "indicator" else {("filled", "size"): 1, ("filled", "colour"): 1}
+    assert {key: note[0] for key, note in encoder.notes.items()} == {**filled, ("above", "size"): 1}
 
 
 def test_missing_values_that_training_had_not():
     full = "size,colour,class\n1,red,a\n2,blue,b\n4,red,a\n"
     for missing, expected in (
-        ("indicator", [2, 0, 1]),
+        ("indicator", [2, 0, 0]),
+        ("error", [2, 0, 0]),
         ("median", [2, 0, 1]),
         ("mean", [np.float32(7 / 3), 0, 1]),
+        ("value:9", [9, 0, 0]),
+        ("keep", [np.nan, 0, 0]),
     ):
         _, recipe = trained(full, missing=missing)
         assert recipe.features == ("size", "colour=blue", "colour=red")
         np.testing.assert_array_equal(encoded("size,colour\n,\n", recipe)[0], [expected])
     _, recipe = trained(full)
+    x, encoder = encoded("colour,size\nred,1\nred,NA\n?,1\n,4\n", recipe)
+    np.testing.assert_array_equal(x, [[1, 0, 1], [2, 0, 1], [1, 0, 0], [4, 0, 0]])
+    with own_warnings() as told:
+        encoder.warn_of_cells()
+    assert texts_of(told) == [
+        "standard input: 3 missing values are filled in columns that had none in training: "
+        "'size' (1), 'colour' (2) (numbers become the median, words none of the categories)"
+    ]
+    older = replace(recipe, columns=tuple(replace(one, fill=None) for one in recipe.columns))
     refused(
         "colour,size\nred,1\nred,NA\n",
-        recipe,
-        "row 2: column 'size' has a missing value, and "
-        'training, with `missing="error"`, had none there: expected a number',
+        older,
+        "row 2: column 'size' has a missing value, and training had none there: expected a number",
     )
-    refused(
-        "colour,size\nred,1\n?,1\n",
-        recipe,
-        "row 2: column 'colour' has a missing value",
-        "expected a word",
+
+
+def test_quantiles_of_training_say_what_is_far():
+    assert ColumnRecipe("a").limits == (-np.inf, np.inf)
+    for quantiles, limits in (
+        ((2700, 2900, 4050, 6000, 6300), (290, 37000)),  # grams: 3.75 kg is below
+        ((280, 282, 290, 300, 301), (102, 480)),  # kelvin: 20 degrees Celsius is below
+        ((-5, -1, 0, 1, 7), (-21, 21)),
+        ((0, 0, 0, 0, 3), (-30, 30)),
+        ((0, 0, 1, 5, 70), (-50, 70)),  # training had 70
+        ((-6000, -5000, -4000, -1000, -900), (-45000, -100)),
+        ((4, 4, 4, 4, 4), (4, 4)),
+    ):
+        assert ColumnRecipe("a", quantiles=tuple(map(float, quantiles))).limits == limits
+    _, recipe = trained("size,class\n0.1,a\n,b\n0.1,a\n0.1,b\n", missing="value:0.1")
+    assert not encoded("size\n0.1\n", recipe)[1].notes  # in single precision it is more
+    text = "size,class\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(110, 9, -1))
+    for block in (30, 1000):
+        _, recipe = trained(text, block)
+        assert recipe.columns[0].quantiles == (10, 11, 60, 109, 110)
+    x, encoder = encoded("size\n1\n1.1\n110\n1089\n1e9\n", recipe)
+    assert x[:, 0].tolist() == [1, np.float32(1.1), 110, 1089, 1e9]
+    assert encoder.flags(5) == [["size: below"], [], [], [], ["size: above"]]
+    with pytest.warns(
+        AgfmcWarning,
+        match="column 'size' has 1 cell with numbers far below those of training, 10 to 110, first "
+        "'1' in row 1; column 'size' has 1 cell with numbers far above those of training, 10 to "
+        "110, first '1e.09' in row 5$",
+    ):
+        encoder.warn_of_cells()
+
+
+@pytest.mark.parametrize("block", [30, 1000])
+def test_rows_without_an_answer(block):
+    _, recipe = trained(TRAINING + "3,blue,a\n" * 9, missing="median")
+    text = "size,colour\n1,red\nbig,blue\n,\n2,\n1e300,blue\n,pink\n"
+    x, encoder = encoded(text, recipe, block, answers="most")
+    assert np.isnan(x).all(axis=1).tolist() == [False, True, True, False, True, True]
+    np.testing.assert_array_equal(x[[0, 3]], [[1, 0, 1], [2, 1, 0]])
+    assert (encoder.rows, encoder.unanswered) == (6, 4)
+    assert {key: note[0] for key, note in encoder.notes.items()} == {
+        ("wrong", "size"): 2,
+        ("unknown", "colour"): 1,
+        ("filled", "colour"): 1,
+    }
+    assert str(encoder.error) == (
+        "standard input: row 2: expected a number in column 'size', found 'big'; 4 of 6 rows have no "
+        "answer"
     )
+    none = "has none of the values that the model needs"
+    for row, message in (("big,red", "expected a number"), (",", none), (",pink", none)):
+        with pytest.raises(DataError, match=f": row 2: .*{message}"):
+            encoded(f"size,colour\n1,red\n{row}\n", recipe, block, answers="all")
+    encoded("size,colour\n,pink\n", recipe)  # with classes, it is a row as others
 
 
 def test_words_that_training_did_not_know():
@@ -108,12 +169,11 @@ def test_words_that_training_did_not_know():
     for block in (80, 1000):
         x, encoder = encoded(text, recipe, block)
         np.testing.assert_array_equal(x, [[1, 0, 1], [2, 0, 0], [3, 0, 1], [4, 0, 0], [5, 0, 0]])
-        assert encoder.unknown == {"colour": (3, "pink", 2)}
+        assert encoder.notes == {("unknown", "colour"): (3, "pink", 2)}
         with pytest.warns(
             AgfmcWarning,
             match="^standard input: column 'colour' has 3 cells with "
-            "words that training did not know, first 'pink' in "
-            "row 2: they are none of its categories$",
+            "words that training did not know, first 'pink' in row 2$",
         ):
             encoder.warn_of_cells()
     with own_warnings() as told:
@@ -129,14 +189,14 @@ def test_words_that_programs_write_in_other_ways():
     assert recipe.features == ("n=1", "n=2", "t=false", "t=true")
     x, encoder = encoded("t,n\ntrue,2.0\nFALSE,1.\n", recipe)
     np.testing.assert_array_equal(x, [[0, 1, 0, 1], [1, 0, 1, 0]])
-    assert not encoder.unknown
+    assert not encoder.notes
 
 
 def test_words_that_are_not_among_the_categories_of_a_recipe_with_one_for_them():
     recipe = TableRecipe((ColumnRecipe("c", ("other", "red"), other="other"),), "class", ("a", "b"))
     x, encoder = encoded("c\nred\npink\nother\n", recipe)
     np.testing.assert_array_equal(x, [[0, 1], [1, 0], [1, 0]])
-    assert not encoder.unknown
+    assert not encoder.notes
 
 
 def test_ordered_words_are_numbers():
@@ -170,7 +230,7 @@ def test_numbers_that_cannot_be():
     refused(
         f"size\n1\n{2 * LARGEST}\n",
         recipe,
-        "row 2: column 'size': 6.80565e+38 is more than single precision holds: use a larger unit",
+        "row 2: column 'size': 6.80564693e+38 is more than single precision holds: use a larger unit",
     )
     x, _ = encoded(f"size\n{LARGEST!r}\n-{LARGEST!r}\n1e-60\n", recipe)
     np.testing.assert_array_equal(x[:, 0], np.float32([LARGEST, -LARGEST, 0]))
@@ -279,7 +339,7 @@ def test_fills_that_are_known_stay():
     assert [one.fill for one in found.columns] == ["u", 4.0, None, 3.5]
     fill_missing(x, found)
     assert x[:, 2].tolist() == [4, 1, 1] and x[:, 4].tolist() == [2, 3.5, 5]
-    assert filled_recipe(found, x) is found
+    assert found.columns[2].quantiles == (5, float(np.float32(5.02)), 6, float(np.float32(6.98)), 7)
 
 
 # Properties
@@ -321,6 +381,6 @@ def test_the_order_of_columns_does_not_matter(table, data, missing):
     block = data.draw(st.sampled_from([200, 1 << 20]))
     again, encoder = encoded(text_of(names, rows, order), recipe, block)
     np.testing.assert_array_equal(again, x)
-    assert not encoder.unknown
+    assert not {kind for kind, _ in encoder.notes} - {"filled"}
     # and the recipe is the same when it is read again
     assert decode(TableRecipe, json.loads(json.dumps(encode(recipe))), ValueError) == recipe
