@@ -24,6 +24,7 @@ from ..tables.types import ROW, TableFormat
 
 BETWEEN = " | "  # of the names in a set
 _TIMES = 48  # as much memory as text is what objects of JSON take
+_FAILED = "error"  # the member of a line of a stream that could not be answered
 _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with
 
 
@@ -137,7 +138,10 @@ class _JsonLines:
         }
         if not self._objects:
             raise DataError("the table has no rows", file=self.file)
-        self.names = tuple(next(iter(self._objects.values())))
+        first = next(iter(self._objects.values()))
+        self.names = tuple(
+            next((one for one in self._objects.values() if _FAILED not in one), first)
+        )
 
     def _object(self, line, number):
         try:
@@ -163,6 +167,8 @@ class _JsonLines:
 
     def _column(self, name, kind):
         for number, members in self._objects.items():
+            if name not in members and _FAILED in members:
+                continue
             if name not in members:
                 raise DataError(
                     f"has no '{one_line(name)}', as the lines before it have",
@@ -174,11 +180,11 @@ class _JsonLines:
                 raise DataError(
                     f"expected {what} in '{one_line(name)}'", file=self.file, line=number
                 )
-        cells = [members[name] for members in self._objects.values()]
+        cells = [members.get(name) for members in self._objects.values()]
         if kind == "number":
             return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
         if kind == "set":
-            return [tuple(cell) for cell in cells]
+            return [tuple(cell or ()) for cell in cells]
         texts = [
             cell if cell is None or isinstance(cell, str) else json.dumps(cell) for cell in cells
         ]

@@ -21,7 +21,7 @@ from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat
 from .columns import AnswerColumns, open_answers
 from .libagf_text import ClassSets
 from .results import paths_of_sets, probabilities_only, sets_beside_truth
-from .text_table import AGAINST, EXPECTED_COST, MARGIN, MOST_PROBABLE, REASONS
+from .text_table import AGAINST, EXPECTED_COST, FAILED, MARGIN, MOST_PROBABLE, REASONS
 
 _P = "p:"  # the beginning of the names of columns of probabilities
 _MOST_CLASSES = 10_000
@@ -155,6 +155,7 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
                 **{name: "number" for name in held[1:] if name is not None},
             }
         answers = table.read({**kinds, **{name: "text" for other in others for name in other.keys}})
+    answers = _without_failed(answers, columns)
     other, keys, (column, weight) = _Other(answers, (), held) if source.data is None else others[0]
     words, codes = _complete(other, column)
     order = _order(answers, other, keys)
@@ -190,6 +191,32 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
             file=answers.file,
         )
     return results, names
+
+
+def _without_failed(answers, columns):
+    """Answers of which those that could not be given are rejected, with a warning."""
+    numbers = [*columns.p, *[columns.winner] * (columns.winner is not None)]
+    if not numbers:
+        return answers
+    predicted = answers.cells[columns.predicted]
+    words = np.array([*predicted.words, ""], dtype=object)[predicted.codes]
+    empty = (words == "") | (words == FAILED)
+    for name in numbers:
+        empty &= np.isnan(answers.cells[name])
+    count = int(np.count_nonzero(empty))
+    if not count:
+        return answers
+    warn_user(
+        f"{_name(answers)}: {count} of {len(empty)} rows have no answer: they count as rejected, "
+        "with equal probabilities of all classes"
+    )
+    used, codes = np.unique(words[~empty & (words != "")], return_inverse=True)
+    every_code = np.full(len(empty), -1, np.int32)
+    every_code[~empty & (words != "")] = codes
+    cells = {**answers.cells, columns.predicted: Words(tuple(used), every_code)}
+    if columns.winner is not None:
+        cells[columns.winner] = np.where(empty, 1 / max(len(used), 1), cells[columns.winner])
+    return answers._replace(cells=cells)
 
 
 def _default_truth(table, names, source, columns):
@@ -483,10 +510,12 @@ def _numbered(words: Words, number):
 
 
 def _table_of(answers, columns, number):
-    """p (n, k) in the columns of probabilities."""
+    """p (n, k) in the columns of probabilities, equal ones in rows without any."""
+    empty = np.logical_and.reduce([np.isnan(answers.cells[column]) for column in columns.p])
     p = np.zeros((len(answers.numbers), len(number)))
     for column, name in columns.p.items():
-        p[:, number[name]] = _present(answers, column)
+        p[:, number[name]] = _present(answers, column, empty)
+    p[empty] = 1 / len(number)
     return p
 
 
@@ -501,9 +530,9 @@ def _probabilities(answers, columns, number, result):
     return probabilities_only(p, winner, _name(answers))
 
 
-def _present(table, column):
+def _present(table, column, empty=False):
     values = table.cells[column]
-    for row in np.flatnonzero(np.isnan(values))[:1].tolist():
+    for row in np.flatnonzero(np.isnan(values) & ~np.asarray(empty))[:1].tolist():
         raise table.error(row, f"column '{one_line(column)}' has no number")
     return values
 

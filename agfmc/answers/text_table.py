@@ -24,6 +24,7 @@ from .libagf_text import format_points
 EXPECTED_COST, MOST_PROBABLE = "expected_cost", "most_probable"  # columns of answers by cost
 AGAINST, MARGIN, REASONS = "against", "margin", "reasons"  # of answers that are explained
 FLAGS = "flags"  # kind and name of the part that comes with the head of a row
+FAILED = "error"  # the class of a line of a stream that could not be answered
 _PLAIN = "%.6f"
 
 
@@ -163,11 +164,11 @@ class AnswerText:
         return list(map(whole.__mod__, zip(*columns)))
 
     def failed(self, message: str) -> str:
-        """The rest of the line of a row that has no answer, whose class is `error`."""
+        """The rest of the line of a row that has no answer, whose class is `FAILED`."""
         if self.delimiter is None:
-            return f'"error": {json_string(message)}}}\n'
+            return f'"{FAILED}": {json_string(message)}}}\n'
         others = len(self.names) - 1 - (FLAGS in self.names)
-        return self.delimiter.join(["", "error", *[""] * others]) + "\n"
+        return self.delimiter.join(["", FAILED, *[""] * others]) + "\n"
 
     def _part(self, part, value):
         """(a form for the operator %, the columns of what stands in it)."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import DataError
+from ..core.errors import DataError, warn_user
 from ..files.number_text import numbers, wrong_number
 from ..files.opening import read_bytes
 from .class_names import show
@@ -34,6 +34,15 @@ def read_probabilities(path):
             'holds no probabilities: of a tree `tree="path"` prints that of the class, and '
             '`tree="full"` all, which are needed here',
             file=path,
+        )
+    empty = np.array([set(line.split()[:-1]) == {b"nan"} for line in lines])
+    if empty.any():
+        k = max(len(line.split()) for line in lines) - 1
+        equal = b"%r " % (1 / k) * k
+        lines = [equal + line.split()[-1] if no else line for line, no in zip(lines, empty)]
+        warn_user(
+            f"{path}: {np.count_nonzero(empty)} of {len(lines)} points have no data: they count as "
+            "rejected, with equal probabilities of all classes"
         )
     table = _numbers(lines, first, path)
     if table.shape[1] < 3:

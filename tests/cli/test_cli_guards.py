@@ -617,6 +617,10 @@ def test_points_without_data(run, formats):
     lines = run("classify_m", "--no-data=-9999", "m.mbc", "holes.vec", "o").out.splitlines()
     for line, other, nothing in zip(lines, expected, empty, strict=True):
         assert line.split() == (["nan"] * 3 + ["-1"] if nothing else other.split())
+    Path("printed").write_text("\n".join(lines) + "\n")
+    scored = run("eval_uc", "trn.cls", "o", "printed")
+    scored.line("printed: 3 of 90 points have no data: they count as rejected, with equal")
+    assert "\nrejected          3\n" in scored.out
     assert "2 of 90 points have no data" in run("classify_m", "m.mbc", "holes.vec", "o").err
     run("classify_m", "-M", "--no-data", "1", "m.mbc", "t.svm", "o", status=2).refused(
         "--no-data is for .vec files"

@@ -517,6 +517,34 @@ def test_flags_of_cells_that_are_unlike_training(run):
     run("classify_m", "--flag", "b.mbm", "b.vec", "b", status=2).refused("--flag is for tables")
 
 
+@pytest.mark.parametrize("end", ["csv", "jsonl", "stream.csv", "stream.jsonl"])
+def test_rows_without_an_answer_are_scored_as_rejected(run, end):
+    table = rows(40, 4)
+    table[0][2] = "wide"
+    table[9][1:5] = [""] * 4
+    Path("odd.csv").write_text(text(table))
+    if end.startswith("stream"):
+        words = "--stream", "--format", end.split(".")[1]
+        Path(f"o.{end}").write_text(run("classify_m", *words, "pairs.mbm", "odd.csv", status=1).out)
+    else:
+        run("classify_m", "--flag", "pairs.mbm", "odd.csv", f"o.{end}", status=1)
+    words = "--truth", "species", "--data", "odd.csv"
+    done = run("eval_uc", *words, "--json", f"o.{end}")
+    done.line(
+        f"o.{end}: 2 of 40 rows have no answer: they count as rejected, with equal probabilities "
+        "of all classes"
+    )
+    scores = json.loads(done.out)
+    assert (scores["points"], scores["rejected"]) == (40, 2)
+    good = [row for i, row in enumerate(rows(40, 4)) if i not in (0, 9)]
+    Path("good.csv").write_text(text(good))
+    run("classify_m", "pairs.mbm", "good.csv", "g.csv")
+    words = "--truth", "species", "--data", "good.csv", "--json", "g.csv"
+    of_good = json.loads(run("eval_uc", *words).out)
+    expected = (38 * of_good["log_loss"] + 2 * np.log(3)) / 40
+    assert scores["log_loss"] == pytest.approx(expected, abs=1e-9)
+
+
 def test_rows_without_an_answer_in_parquet(run):
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs PyArrow")
     table = rows(40, 4)
