@@ -10,7 +10,7 @@ from ..core.errors import AgfmcNotice, DataErrors, one_line
 from ..core.text import first_words
 from .number_forms import Fault
 from .roles import quoted
-from .words import Table, with_points
+from .words import OUTER, Table, with_points
 
 
 class Findings:
@@ -38,6 +38,13 @@ class Findings:
     def place(self, row: int) -> str:
         """A row of the table in words."""
         return f"{self._table.counted} {row}"
+
+    def cell_at(self, position: int, row: int) -> str:
+        """The cell of a column in that row, as it stands there."""
+        for block in self._table.blocks({position: "text"}):
+            if row in block.numbers:
+                return block[position][block.numbers.index(row)].strip(OUTER)
+        return ""
 
     def add_problem(self, position: int, text: str, row: int | None = None) -> None:
         """A column that cannot be used; row: the line or row of an example."""

@@ -214,12 +214,12 @@ def _decide_classes(label, position, roles, findings):
     words = label.words
     k = len(words)
     if label.missing:
-        findings.add_problem(
-            position,
-            f"no class, in {label.missing} of {label.missing + label.rows} rows: expected a class "
-            "in every row of training data",
-            label.first_missing,
-        )
+        rows = f"{label.missing} of {label.missing + label.rows} rows"
+        text = f"no class, in {rows}: expected a class in every row of training data"
+        cell = findings.cell_at(position, label.first_missing)
+        if cell:
+            text += f"; {quoted(cell)} is a missing value, unless `blanks` names other words"
+        findings.add_problem(position, text, label.first_missing)
     if (
         label.endless
         or k > _MOST_CLASSES

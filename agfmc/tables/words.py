@@ -217,16 +217,14 @@ def with_points(cells: Iterable[str], decimal: str) -> list[str]:
     ]
 
 
-def no_number(name: str, cell: str, elsewhere: str = "") -> str:
-    """The message for a cell in the column of that name that should be a number.
-
-    `elsewhere` says where the column has numbers, as ", as in most rows,"."""
+def no_number(name: str, cell: str) -> str:
+    """The message for a cell in the column of that name that should be a number."""
     cell = cell.strip(OUTER)
     if len(cell) <= _SHOWN:
         shown = cell
     else:
         shown = f"{cell[:_SHOWN]}..."
-    text = f"expected a number in column '{name}'{elsewhere or ','} found '{shown}'"
+    text = f"expected a number in column '{name}', found '{shown}'"
     if DECIMAL_COMMA.fullmatch(cell):
         text += f": a decimal has a point, {cell.replace(',', '.')}"
     return text

@@ -516,7 +516,7 @@ def test_classes(cells, given, names, counts):
             "a ? NA b",
             None,
             "column 'class', row 2: no class, in 2 of 4 rows: expected a class in every row of "
-            "training data",
+            "training data; '?' is a missing value, unless `blanks` names other words",
         ),
         (
             " ".join(map(str, range(21))),
