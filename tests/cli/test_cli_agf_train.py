@@ -486,5 +486,7 @@ def test_all_messages_are_of_the_command_that_was_called(run, table):
         "".join(f"{word},{row}\n" for word, row in zip(["same"] + ["1"] * len(rows), rows))
     )
     err = run("agf_train", *WORDS, "m.mbm").err
-    assert "agf_train: my trees.csv: left out: 'same' (constant)" in err
+    assert (
+        "agf_train: my trees.csv: columns: number 2, words 1, left out 1; left out: 'same'" in err
+    )
     assert not re.search("^(print_control|tune_m|multi_borders|mbh2mbm): ", err, re.M), err

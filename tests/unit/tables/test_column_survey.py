@@ -242,6 +242,22 @@ def test_the_index_that_a_file_names_is_left_out():
     assert "left out: 'nr' (numbers of the rows)" in texts_of(told)[0]
 
 
+def test_the_index_of_a_frame_in_parquet_is_left_out(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"nr": SHUFFLED, "x": NUMBERS, "class": ["a", "b"] * (MANY // 2)})
+    path = str(tmp_path / "t.parquet")
+    for metadata, names in (
+        (None, ["nr", "x"]),
+        ({"pandas": '{"index_columns": ["nr"]}'}, ["x"]),
+        ({"pandas": '{"index_columns": [{"kind": "range", "start": 0}]}'}, ["nr", "x"]),
+    ):
+        parquet.write_table(table.replace_schema_metadata(metadata), path)
+        with own_warnings(), open_table(path) as opened:
+            recipe = survey_table(opened, ColumnRoles()).recipe
+        assert [one.name for one in recipe.columns] == names
+
+
 def test_kinds_of_columns_are_said_in_one_line():
     def told(heading, cells):
         text = f"{heading}\n" + "".join(f"{cells(row)}\n" for row in range(MANY))
