@@ -279,11 +279,17 @@ class TableEncoder:
             count, cell, number = self.notes[kind, column.name]
             every = ", all of them," * (count == self.rows > 1)
             span = ""
-            if column.date is None and column.quantiles is not None:
+            what = _UNLIKE[kind]
+            if column.date is not None and column.date.last is not None:
+                what = {"below": "dates before", "above": "dates after"}[
+                    kind
+                ] + " the years of training"
+                span = f", {column.date.years}"
+            elif column.date is None and column.quantiles is not None:
                 span = f", {column.quantiles[0]:g} to {column.quantiles[-1]:g}"
             strange.append(
                 f"column '{one_line(column.name)}' has {count} cell{'s' * (count > 1)}{every} with "
-                f"{_UNLIKE[kind]}{span}, first '{one_line(cell)}' in {self.table.counted} {number}"
+                f"{what}{span}, first '{one_line(cell)}' in {self.table.counted} {number}"
             )
         if strange:
             self.table.warn(_some_of(strange, "; "))

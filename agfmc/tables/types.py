@@ -185,7 +185,10 @@ class ColumnRecipe:
         They are ten times as far as its inner 98 % go, beyond these, and where all numbers have
         one sign ten times as large, or a tenth: a mass in kilograms, where training had grams, is
         no farther from these than they are from each other. What training had is never beyond.
+        Those of dates are the years of training.
         """
+        if self.date is not None and self.date.last is not None:
+            return self.date.limits
         if self.quantiles is None:
             return -math.inf, math.inf
         least, low, _, high, greatest = self.quantiles

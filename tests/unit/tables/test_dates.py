@@ -210,3 +210,20 @@ def test_columns_of_times():
         encoder = TableEncoder(table, recipe)
         with pytest.raises(DataError, match="'clock': expected a time of day, as in training"):
             [encoder.points(block) for block in table.blocks(encoder.requested)]
+
+
+def test_new_dates_beyond_the_years_of_training_are_counted():
+    rows = [f"20{21 + row % 3}-0{row % 9 + 1}-11,{row % 4 / 2},{row % 2}" for row in range(40)]
+    recipe, _ = points_of("\n".join(["when,x,class", *rows]))
+    new = b"when,x\n2020-12-31,1\n2021-01-01,1\n2023-12-31,1\n2024-01-01,1\n2030-05-05,1\n"
+    with open_table("-", stdin=io.BytesIO(new)) as table:
+        encoder = TableEncoder(table, recipe)
+        for block in table.blocks(encoder.requested):
+            encoder.points(block)
+        with pytest.warns(AgfmcWarning) as told:
+            encoder.warn_of_cells()
+    assert str(told[0].message).removeprefix("standard input: ") == (
+        "column 'when' has 1 cell with dates before the years of training, 2021 to 2023, first "
+        "'2020-12-31' in row 1; column 'when' has 2 cells with dates after the years of training, "
+        "2021 to 2023, first '2024-01-01' in row 4"
+    )
