@@ -3,7 +3,8 @@
    int model_classify_row(const struct model_row *row, double *p) takes the cells of a row of a
    table: NAN or NULL is a missing one. It sets p to the MODEL_CLASSES @GIVES@ of the classes, and
    returns the position of the class in model_class_names and model_labels, or -1 where a cell is
-   not of the kind of its column, a value is missing that may not be, or numbers are too large.
+   not of the kind of its column, a number is missing that may not be, no cell has a known value, or
+   numbers are too large.
    int model_classify(const double *x, double *p) takes the MODEL_FEATURES features, which are made
    of the cells, in the order of model_feature_names. Both need @MEMORY@ kB of stack, and change
    nothing else, so threads may call them at the same time.
@@ -975,10 +976,11 @@ static int put_date(const struct column *column, struct text text, double *x)
     return !isnan(days);
 }
 
-/* Make the features x of a row. Returns the first column whose cell is wrong, else COLUMNS. */
+/* Make the features x of a row. Returns the first column whose cell is wrong, COLUMNS where no cell
+   is known, neither missing nor a word that training had not, else -1. */
 static int encode(const struct model_row *row, double *x)
 {
-    int wrong = COLUMNS;
+    int wrong = COLUMNS, known = 0;
     for (int i = 0; i < COLUMNS; i++, x += columns[i - 1].width) {
         const struct column *column = &columns[i];
         const void *member = (const char *)row + column->offset;
@@ -991,7 +993,8 @@ static int encode(const struct model_row *row, double *x)
         if (column->kind == KIND_NUMBER ? isnan(*number) : is_missing(word)) {
             memcpy(x, if_missing + column->feature, column->width * sizeof *x);
             right = !isinf(*x);
-        } else
+        } else {
+            known = known || column->kind != KIND_WORDS || place_of(column, plain(bare(word))) >= 0;
             switch (column->kind) {
             case KIND_NUMBER:
                 right = fabs(*number) <= FLT_MAX;
@@ -1009,18 +1012,19 @@ static int encode(const struct model_row *row, double *x)
                 break;
             case KIND_DATE: right = put_date(column, bare(word), x); break;
             }
+        }
         for (int j = 0; j < column->width; j++)     /* as the suite reads tables */
             x[j] = fabs(x[j]) <= FLT_MAX ? (float)x[j] : x[j];
         if (!right && wrong == COLUMNS)
             wrong = i;
     }
-    return wrong;
+    return known && wrong == COLUMNS ? -1 : wrong;
 }
 
 int model_classify_row(const struct model_row *row, double *p)
 {
     double x[MODEL_FEATURES];
-    return encode(row, x) < COLUMNS ? -1 : model_classify(x, p);
+    return encode(row, x) < 0 ? model_classify(x, p) : -1;
 }
 
 #ifdef MODEL_MAIN
@@ -1170,7 +1174,7 @@ static int is_heading(size_t cells, size_t *position)
     return 0;
 }
 
-/* Make the features of the cells. Returns the first column whose cell is wrong, else COLUMNS. */
+/* Make the features of the cells. Returns what `encode` does. */
 static int encode_cells(const size_t *position, double *x)
 {
     static struct model_row row;        /* it may be large */
@@ -1246,7 +1250,9 @@ static int classify_table(void)
         if (cells != width)
             fail(message, NULL, NULL);
         wrong = encode_cells(position, x);
-        if (wrong < COLUMNS)
+        if (wrong == COLUMNS)
+            note("no cell has a known value", NULL, NULL);
+        else if (wrong >= 0)
             note(expected[columns[wrong].kind], columns[wrong].name, cell[position[wrong]]);
         else if ((answer = model_classify(x, p)) < 0)
             note("missing values, or numbers too large", NULL, NULL);

@@ -270,6 +270,7 @@ def _points(graph, steps):
     inputs = []
     numbers = []
     parts = []
+    known = []  # whether a cell is neither missing nor an unknown word
     start = {}  # of the features of a column among the parts
     width = 0
     for column in steps.recipe.columns:
@@ -292,12 +293,16 @@ def _points(graph, steps):
         else:
             numbers += [(column, *arrays)]
             continue
+        part, is_known = part
+        known.append(is_known)
         start[column.name] = width
         width += len(column.features)
         parts.append(part)
     order = []
     if numbers:  # together, as there may be many
-        parts.append(_numbers(graph, steps.recipe, numbers))
+        part, is_known = _numbers(graph, steps.recipe, numbers)
+        known.append(is_known)
+        parts.append(part)
         for at, (column, _) in enumerate(numbers):
             start[column.name] = width + at
     for column in steps.recipe.columns:
@@ -307,7 +312,8 @@ def _points(graph, steps):
         order += [start[column.name] + step * at for at in range(len(column.features))]
     # as tables are read
     x = graph.joined(parts).columns(order).by("Cast", to=types.FLOAT).by("Cast", to=types.DOUBLE)
-    return x, inputs
+    is_known = graph.joined(known).by("Cast", to=types.DOUBLE).sums().by("Cast", to=types.BOOL)
+    return graph.add("Where", is_known, x, np.inf), inputs
 
 
 def _numbers(graph, recipe, numbers):
@@ -316,14 +322,16 @@ def _numbers(graph, recipe, numbers):
     fills = [[features_if_missing(recipe, column)[0] for column, _ in numbers]]
     missing = np.isnan(cells)
     double = missing.by("Cast", to=graph.onnx.TensorProto.DOUBLE)
-    return graph.joined([graph.add("Where", missing, np.array(fills), cells), double])
+    part = graph.joined([graph.add("Where", missing, np.array(fills), cells), double])
+    return part, missing.by("Not")
 
 
 def _limits(graph, recipe, column, arrays):
     """Numbers, and whether they are limits."""
     parts = [*arrays, *[arrays[0] * 0] * column.indicator]
     row = features_if_missing(recipe, column)
-    return graph.add("Where", np.isnan(arrays[0]), row[None], graph.joined(parts))
+    missing = np.isnan(arrays[0])
+    return graph.add("Where", missing, row[None], graph.joined(parts)), missing.by("Not")
 
 
 def _dates(graph, recipe, column, cells):
@@ -334,7 +342,8 @@ def _dates(graph, recipe, column, cells):
         parts += [angle.by("Sin"), angle.by("Cos")]
     parts += [cells * 0] * column.indicator
     row = features_if_missing(recipe, column)
-    return graph.add("Where", np.isnan(cells), row[None], graph.joined(parts))
+    missing = np.isnan(cells)
+    return graph.add("Where", missing, row[None], graph.joined(parts)), missing.by("Not")
 
 
 def _words(graph, recipe, column, cells):
@@ -361,7 +370,9 @@ def _words(graph, recipe, column, cells):
         features = graph.add("Where", place.by("Equal", np.int64(-1)), np.inf, features)
         features = graph.joined([features, features * 0][: len(column.features)])
     row = features_if_missing(recipe, column)
-    return graph.add("Where", place.by("Equal", np.int64(_MISSING)), row[None], features)
+    missing = place.by("Equal", np.int64(_MISSING))
+    is_known = place.by("Greater", np.int64(-1))
+    return graph.add("Where", missing, row[None], features), is_known
 
 
 def _spellings(word):

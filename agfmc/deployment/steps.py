@@ -332,7 +332,7 @@ def features_if_missing(recipe: TableRecipe, column: ColumnRecipe) -> np.ndarray
         row[words.index(column.fill)] = 1
     elif column.fill is not None:
         row[0] = column.fill
-    elif not column.indicator:
+    elif words is None and not column.indicator:
         row[0] = np.inf
     return row
 

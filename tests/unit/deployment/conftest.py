@@ -429,6 +429,9 @@ def random_recipe(rng, missing):
     columns = []
     for number in range(int(rng.integers(2, 6))):
         name = f"{rng.choice(WORDS)} {number}"
+        if not number:  # the first column is known in all rows
+            columns.append(ColumnRecipe(name))
+            continue
         kind = str(rng.choice(["number", "words", "order", "date", "time", "form"]))
         words = tuple(rng.permutation(WORDS)[: int(rng.integers(2, 8))].tolist())
         indicator = missing == "indicator" and rng.random() < 0.7
@@ -462,7 +465,7 @@ def random_recipe(rng, missing):
 
 def random_cell(rng, recipe, column):
     """The text of a cell, missing where the recipe has a way to treat that."""
-    if rng.random() < 0.15 and recipe.missing != "error":
+    if rng.random() < 0.15 and recipe.missing != "error" and column != recipe.columns[0]:
         return str(rng.choice([*recipe.blanks, " NA ", "-9.0"]))
     if column.date is not None and column.date.order in TIMES:
         hour, minute, second = (int(rng.integers(most)) for most in (24, 60, 60))

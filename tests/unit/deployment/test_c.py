@@ -270,9 +270,9 @@ def words_and_dates(random_steps):
     """with_layout(layout): `Steps` of a number, words and dates."""
     recipe = TableRecipe(
         (
-            ColumnRecipe("n"),
+            ColumnRecipe("n", fill=0.5),
             ColumnRecipe("w", ("x", "y")),
-            ColumnRecipe("d", date=DateRecipe("day first", 19_720, ())),
+            ColumnRecipe("d", fill=2.0, date=DateRecipe("day first", 19_720, ())),
         ),
         "class",
         tuple(f"c{label}" for label in range(20)),
@@ -306,12 +306,14 @@ def test_words_need_a_heading_and_wrong_dates_have_no_answer(words_and_dates, bu
         run("1,x,31.12.2023").stderr
         == b"model: line 1: expected a heading with the column 'd', found '1'\n"
     )
-    for date in ["31.13.2023", "30.02.2024", "1.1.24", "31.12.2023 24:00", "", "12/31/2023"]:
+    for date in ["31.13.2023", "30.02.2024", "1.1.24", "31.12.2023 24:00", "12/31/2023"]:
         process = run(f"n,w,d\n1,x,{date}")
         assert (
             f"in line 2: expected a date or time as in training in column 'd', found '{date}'"
             in (process.stderr.decode())
         )
+    for row in [",,", "NA,z,"]:
+        assert b"in line 2: no cell has a known value" in run(f"n,w,d\n{row}").stderr
     for date in ["2023-12-31", "31.12.2023 23:59:59.5Z", "2023-12-31T00:00+05:30"]:
         assert run(f"n,w,d\n1,x,{date}").returncode == 0
 

@@ -16,7 +16,7 @@ from agfmc.deployment.onnx_graph import onnx_model
 from agfmc.deployment.steps import steps_of
 from agfmc.models.configuration import Configuration
 from agfmc.models.merge import collate
-from agfmc.tables.text import stripped
+from agfmc.tables.words import stripped
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 onnx = pytest.importorskip("onnx")
