@@ -681,7 +681,7 @@ def test_columns_named_as_identifiers_are(name, says):
 def test_numbers_in_a_form_of_their_own(block):
     cells = [f"{row % 5} kg" for row in range(MANY)]
     assert column(cells, block=block) == (
-        ColumnRecipe("x", numbers=NumberForm("kg")),
+        ColumnRecipe("x", fill=np.nan, numbers=NumberForm("kg")),
         ["units left out: 'x' (kg)"],
     )
     # numbers before and behind a word
@@ -727,7 +727,7 @@ def test_numbers_that_mean_a_missing_value_are_named(cells, told):
     for block in (60, 1 << 20):
         recipe, messages = column(cells, block=block)
         named = [message for message in messages if "far from all other numbers" in message]
-        assert recipe == ColumnRecipe("x") and len(named) == len(told)
+        assert recipe == ColumnRecipe("x", fill=np.nan) and len(named) == len(told)
         for message, (number, rows) in zip(named, told.items()):
             assert message == (
                 f"column 'x' has {number} in {rows} rows, far from all other numbers: if this "
