@@ -32,6 +32,7 @@ from ..designs import design
 from ..designs.design import designed
 from ..designs.given import given_control
 from ..designs.schemes import is_scheme
+from ..designs.symbols import symbol_tree
 from ..executors.threads import available_cores
 from ..experiments.candidates import open_rows
 from ..learners.estimators import MemberLearners
@@ -241,6 +242,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         control="one-vs-one",
         *,
         estimator=None,
+        symbols=None,
         decoder=None,
         learner=None,
         C=None,
@@ -441,7 +443,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ValueError("expected samples of at least 2 classes, found 1 class")
         labelled = labels_for(classes)
-        tree = given_control(self.control, sorted(labelled.labels.tolist()), labelled.names)
+        labels = sorted(labelled.labels.tolist())
+        if self.symbols is None:
+            tree = given_control(self.control, labels, labelled.names)
+        else:
+            tree = symbol_tree(self.control, labels, self.symbols, seed, labelled.names)
         if isinstance(tree, Tree):
             tree, labelled = named(tree, labelled)
         else:
@@ -880,7 +886,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if hasattr(self, "_classifier"):
             tree = self.configuration_.tree
             return decoders_of(tree, (self.decoder_,))[0], tree
-        if not is_scheme(self.control):
+        if self.symbols is not None:
+            tree = symbol_tree(self.control, range(4), self.symbols)
+        elif not is_scheme(self.control):
             k = np.shape(self.control)[-1] if isinstance(self.control, (np.ndarray, list)) else 4
             tree = given_control(self.control, range(k))
         elif self._searches:
@@ -1012,7 +1020,9 @@ def learner_of(estimator, seed=0):
         estimators = estimator.estimator
         if not isinstance(estimators, (list, tuple)):
             estimators = (estimators,)
-        return MemberLearners(tuple(estimators), seed)
+        return MemberLearners(tuple(estimators), seed, estimator.symbols is not None)
+    if estimator.symbols is not None:
+        raise ValueError("symbols is for an `estimator`, a classifier of so many classes")
     learner = given_learner(estimator.learner, estimator.options)
     if learner is estimator.learner and isinstance(learner, BinaryLearner):
         if given:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from .forest import Forest
 from .kernels import KERNELS
@@ -165,6 +165,17 @@ class MergedModel:
         return self.sv.shape[1]
 
 
+class GroupFunction(NamedTuple):
+    """f (n,) of points x (n, d) for one group of a row; `row` returns f (g, n) of all its groups."""
+
+    row: Callable[[np.ndarray], np.ndarray]
+    group: int
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """f (n,) of x (n, d)."""
+        return self.row(x)[self.group]
+
+
 @dataclass(frozen=True, eq=False)
 class FunctionModel:
     """The binary classifiers of a configuration as functions in memory, which no file can hold.
@@ -190,6 +201,21 @@ class FunctionModel:
     def count(self) -> int:
         """Number of classifiers."""
         return len(self.functions)
+
+    def values(self, x: np.ndarray, columns: list[int]) -> np.ndarray:
+        """f (m', n) of the classifiers `columns`; all groups of a row are evaluated at once."""
+        result = np.empty((len(columns), len(x)))
+        row = known = None
+        for values, column in zip(result, columns if len(x) else ()):
+            function = self.functions[column]
+            if not isinstance(function, GroupFunction):
+                values[:] = function(x)
+                continue
+            if function.row is not row:
+                row = function.row
+                known = row(x)
+            values[:] = known[function.group]
+        return result
 
 
 @dataclass(frozen=True, eq=False)

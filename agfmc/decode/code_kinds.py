@@ -104,7 +104,12 @@ def one_vs_rest(a: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 # The word in the column `codes` of the table of methods: what recognises such a code.
-KINDS = {"any": lambda a: a, "one-vs-one": one_vs_one, "one-vs-rest": one_vs_rest}
+KINDS = {
+    "any": lambda a: a,
+    "groups": lambda a: a,  # any too, but order and signs of its rows matter
+    "one-vs-one": one_vs_one,
+    "one-vs-rest": one_vs_rest,
+}
 
 
 def tree_splits(a: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]] | None:

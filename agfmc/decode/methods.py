@@ -126,6 +126,15 @@ METHODS = (
     ),
     Method(
         None,
+        "likelihood",
+        (),
+        "rows that divide the classes into groups: the largest expected likelihood",
+        "likelihood:prepare",
+        codes="groups",
+        iterates=True,
+    ),
+    Method(
+        None,
         "wu-lin-weng",
         ("svm-predict",),
         "one-vs-one as svm-predict solves it: method 1, but by sweeps that end early",

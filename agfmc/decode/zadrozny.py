@@ -53,34 +53,51 @@ def prepare_kl(a: np.ndarray) -> Solver:
     return _prepare(a, _flow_kl)
 
 
-def _prepare(a, flow):
+def prepare_kl_of_groups(a: np.ndarray, which, sign, row) -> Solver:
+    """As `prepare_kl`, for rows of several groups.
+
+    Group number j (g,) has the classes of the side `sign[j]` in row `which[j]` of a, and belongs to
+    the row of groups number `row[j]`.
+    """
+    return _prepare(a, _flow_kl, which, sign, row)
+
+
+def _prepare(a, flow, which=None, sign=None, row=None):
     check_dense(a)
     m, k = a.shape
-    plus = (a > 0).astype(float)
-    minus = (a < 0).astype(float)
-    n = (plus + minus).sum(axis=1, keepdims=True)
+    if which is None:  # the right sides, then the left ones
+        which = np.tile(np.arange(m), 2)
+        sign = np.repeat([1, -1], m)
+        row = which
+    groups = (a[which] * sign[:, None] > 0).astype(float)
+    rows = (a[which[np.unique(row, return_index=True)[1]]] != 0).astype(float)
+    n = rows.sum(axis=1, keepdims=True)
     weight = n / n.max()  # 1 exactly where all rows are equal: proportions alone matter
-    # the classes on each side (m, k), as 0 and 1, and times the weights of the rows
-    sides = plus, minus, weight * plus, weight * minus
+    # the classes of each group (g, k) and row (m, k), as 0 and 1, and times the weights of the rows
+    sides = groups, weight[row] * groups, rows, weight * rows
+    member = (row[:, None] == np.arange(len(rows))).astype(float)
     # Classes that no row tells apart begin as equals and would stay so, but for rounding.
-    _, which, count = np.unique(a, axis=1, return_inverse=True, return_counts=True)
-    alike = [np.flatnonzero(which.ravel() == one) for one in np.flatnonzero(count > 1)]
+    _, column, count = np.unique(a, axis=1, return_inverse=True, return_counts=True)
+    alike = [np.flatnonzero(column.ravel() == one) for one in np.flatnonzero(count > 1)]
 
     def solve(r):
         # What is not quite certain, but for rounding, is: (1 + r)/2 would be 1 where (1 - r)/2 is
         # not yet 0, and a row with its sides changed would be another problem.
         certain = np.where(1.0 - np.abs(r) < SATURATED, np.sign(r), r)
-        p, stops = _solved(flow, sides, np.ascontiguousarray((1.0 + certain) / 2))
+        right = (1.0 + certain[:, which] * sign) / 2
+        right /= np.maximum(_each(right, member), SATURATED)[:, row]
+        p, stops = _solved(flow, sides, right)
         for columns in alike:
             same = np.ascontiguousarray(p[:, columns])
             p[:, columns] = same.sum(axis=1, keepdims=True) / len(columns)
         return p, stops
 
-    return in_chunks(solve, BUDGET // (8 * k * (m + k)), k)
+    return in_chunks(solve, BUDGET // (8 * k * (len(groups) + k)), k)
 
 
 def _solved(flow, sides, right):
-    """The end point of the flow from equal probabilities; right (n, m) is rb.
+    """The end point of the flow from equal probabilities; right (n, g) are the
+    probabilities of the groups.
 
     Zadrozny's flow circles for some points of some codes (trees, mostly), whose
     fixed point it would leave again.  They start once more where the divergence
@@ -172,36 +189,34 @@ def _each(x, matrix):
 
 def _flow(sides, right, p):
     """log(numerator/denominator) (n, k) and its derivatives by theta (n, k, k)."""
-    plus, minus, heavy_plus, heavy_minus = sides
-    above = _each(p, plus.T)
-    below = _each(p, minus.T)
+    groups, heavy, rows, _ = sides
+    m = len(rows)
+    plus = groups[:m]
+    minus = groups[m:]
+    sums = _each(p, groups.T)
+    above = sums[:, :m]
+    below = sums[:, m:]
     total = above + below
-    mu = above / total
-    numerator = _each(right, heavy_plus) + _each(1.0 - right, heavy_minus)
-    denominator = _each(mu, heavy_plus) + _each(below / total, heavy_minus)
+    numerator = _each(right, heavy)
+    denominator = _each(sums / np.tile(total, 2), heavy)
     denominator = np.maximum(denominator, 1e-300)
     # d mu/d theta_l = p_l (below [l in +] - above [l in -]) / total^2
     change = (below / total**2)[:, :, None] * plus - (above / total**2)[:, :, None] * minus
     change *= p[:, None, :]
-    slope = (heavy_minus - heavy_plus).T @ change
+    slope = (heavy[m:] - heavy[:m]).T @ change
     slope /= denominator[:, :, None]
     return _speed(numerator, denominator), slope
 
 
 def _flow_kl(sides, right, p):
-    plus, minus, heavy_plus, heavy_minus = sides
-    above = _each(p, plus.T)
-    below = _each(p, minus.T)
-    total = above + below
-    both = plus + minus
-    heavy_both = heavy_plus + heavy_minus
-    up = right / above
-    down = (1.0 - right) / below
-    numerator = _each(up, heavy_plus) + _each(down, heavy_minus)
-    denominator = _each(1.0 / total, heavy_both)
-    slope = heavy_plus.T @ ((up / above)[:, :, None] * plus)
-    slope += heavy_minus.T @ ((down / below)[:, :, None] * minus)
+    groups, heavy, rows, heavy_rows = sides
+    sums = _each(p, groups.T)
+    total = _each(p, rows.T)
+    share = right / sums
+    numerator = _each(share, heavy)
+    denominator = _each(1.0 / total, heavy_rows)
+    slope = heavy.T @ ((share / sums)[:, :, None] * groups)
     slope /= -np.maximum(numerator, 1e-300)[:, :, None]
-    slope += (heavy_both.T @ ((1.0 / total**2)[:, :, None] * both)) / denominator[:, :, None]
+    slope += (heavy_rows.T @ ((1.0 / total**2)[:, :, None] * rows)) / denominator[:, :, None]
     slope *= p[:, None, :]
     return _speed(numerator, denominator), slope

@@ -20,7 +20,7 @@ from ..core.errors import one_line, UsageError
 from ..core.models import Kernel
 from ..core.points import is_sparse
 from ..core.splits import derived_seed
-from .options import BinaryLearner
+from .options import BinaryLearner, NodeLearner
 from .points import sklearn_version, Solution
 
 _LEAST = 1e-9  # of a probability, whose logarithm is to be finite
@@ -34,9 +34,17 @@ def decide(estimator, x: np.ndarray) -> np.ndarray:
     x = _matrix(x)
     if not hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.decision_function(x), dtype=np.float64)
-    p = np.asarray(estimator.predict_proba(x), dtype=np.float64)
-    p = np.clip(p, _LEAST, 1.0)
-    return np.log(p[:, 1] / p[:, 0])
+    return log_odds(estimator.predict_proba(x))[1]
+
+
+def log_odds(p: np.ndarray) -> np.ndarray:
+    """The log-odds (c, n) of each column of probabilities p (n, c) against the others."""
+    p = np.asarray(p, dtype=np.float64).T
+    if len(p) == 2:
+        others = p[::-1]
+    else:
+        others = 1.0 - p
+    return np.log(np.clip(p, _LEAST, 1.0) / np.clip(others, _LEAST, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +123,18 @@ class EstimatorOptions(BinaryLearner):
 
     def solve(self, packed, rows, side, w=None) -> Solution:
         """The `Solution` of a problem: a clone, fitted to the points `rows` of x (n, d)."""
+        estimator = self.fit_clone(packed[rows], side, w)
+        return Solution.of_function(partial(decide, estimator), packed.shape[1])
+
+    def fit_clone(self, x, side, w=None):
+        """A clone, fitted to points x (n, d) with the numbers (n,) of their sides."""
         from sklearn.base import clone
 
         estimator = clone(self.estimator)
         weights = {}
         if w is not None:
             weights[f"{self._last[0]}sample_weight"] = w
-        estimator.fit(_matrix(packed[rows]), np.asarray(side, dtype=np.int64), **weights)
-        return Solution.of_function(partial(decide, estimator), packed.shape[1])
+        return estimator.fit(_matrix(x), np.asarray(side, dtype=np.int64), **weights)
 
     @property
     def _last(self):
@@ -134,6 +146,41 @@ class EstimatorOptions(BinaryLearner):
 
 
 @dataclass(frozen=True, eq=False)
+class RowLearner(NodeLearner):
+    """The learner of rows of several groups: an estimator whose classes are the groups."""
+
+    learner: EstimatorOptions
+
+    def fit(self, job, problem) -> RowClassifier:
+        """The classifier of the groups of a job, `sides`, for a `NodeProblem`."""
+        part = problem.samples
+        estimator = self.learner.fit_clone(problem.x[part.rows], part.side, problem.weights)
+        return RowClassifier(estimator, len(job.sides))
+
+    def classifier(self, model):
+        """The model itself, which answers."""
+        return model
+
+
+@dataclass(frozen=True, eq=False)
+class RowClassifier:
+    """A fitted classifier of so many groups."""
+
+    estimator: Any
+    groups: int
+
+    def probabilities(self, x) -> np.ndarray:
+        """p (n, groups), 0 for a group without samples in its training."""
+        p = np.zeros((x.shape[0], self.groups))
+        p[:, self.estimator.classes_] = self.estimator.predict_proba(_matrix(x))
+        return p
+
+    def __call__(self, x) -> np.ndarray:
+        """The log-odds (groups, n) of x (n, d)."""
+        return log_odds(self.probabilities(x))
+
+
+@dataclass(frozen=True, eq=False)
 class MemberLearners:
     """The estimators of the members of an ensemble; any other configuration has one member.
 
@@ -142,10 +189,12 @@ class MemberLearners:
     estimators : one for all members, or one for each
     seed : seed of the first member; the others have seeds derived from it, so that members of an
         estimator that draws numbers differ, and their average gains
+    several_groups : one fit is for all groups of a row
     """
 
     estimators: tuple[Any, ...]
     seed: int
+    several_groups: bool = False
 
     def learner(self, member: int) -> EstimatorOptions:
         """The learner of a member by its number, from 0."""

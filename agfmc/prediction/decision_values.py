@@ -125,9 +125,7 @@ class MachineValues:
         """
         numbers = list(columns)
         if isinstance(self.model, FunctionModel):
-            by_row = np.empty((len(numbers), len(x)))
-            for row, column in zip(by_row, numbers if len(x) else ()):
-                row[:] = self.model.functions[column](x)
+            by_row = self.model.values(x, numbers)
         else:
             by_row = self._machine(columns, x.shape[1]).values_by_row(x)
         f = by_row.T

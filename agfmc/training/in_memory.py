@@ -16,8 +16,9 @@ from ..learners.estimators import MemberLearners
 from ..learners.protocol import check_missing, distinct, for_weights, NodeProblem, plan_jobs
 from ..models.merge import assemble
 from .driver import train
-from .fit import TrainingSettings, HeldOutRequest
+from .fit import fit, HeldOutRequest, TrainingSettings
 from .held_out import gather_held_out
+from .rows import fit_rows
 
 
 def train_configuration(
@@ -83,6 +84,7 @@ def train_configuration(
         settings,
         requested=HeldOutRequest.of(len(y), rows),
         progress=progress,
+        way=fit_rows if getattr(learners, "several_groups", False) else fit,
     ):
         if isinstance(fitted, AgfmcError):
             raise fitted

@@ -187,7 +187,11 @@ def sweep(seeds, classes):
                     unfinished = check_method(rng, a, r, method)
                     tried[method.name] = tried.get(method.name, 0) + len(r)
                     lost[method.name] = lost.get(method.name, 0) + unfinished
-    assert set(tried) == {method.name for method in METHODS if method.gives != "winner"}
+    assert set(tried) == {
+        method.name
+        for method in METHODS
+        if method.gives != "winner" and method.codes != "groups"  # see test_likelihood.py
+    }
     for name, count in lost.items():
         assert count == 0 or "zadrozny" in name and count < 0.2 * tried[name], name
     return sum(tried.values())
