@@ -124,6 +124,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         `random_state` of None becomes that of this estimator, one more for each further member of
         an ensemble.  A list has a classifier for each member.  Such models can be pickled, but not
         saved as model files.  None: a learner of the suite.
+    symbols : int, default=None
+        For an `estimator` of at most so many classes: each fit tells so many groups of classes
+        apart, not two.  `control` is then "one-vs-one", of blocks of half as many classes, "random",
+        in fewest fits, with more rows as in "random rows=16", or "tree", with so many branches.
     learner : {"svm", "linear", "logistic", "nystrom", "trees"} or learner, default=None
         What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, least squares
         on landmarks, which trains all classifiers from one pass over the data, or boosted trees of

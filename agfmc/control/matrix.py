@@ -132,28 +132,6 @@ def distances(vectors: np.ndarray, opposite: bool = False) -> Iterator[np.ndarra
         yield apart[np.triu(np.ones(apart.shape, dtype=bool), 1)]
 
 
-def rows_of_groups(rows: Sequence) -> Iterator[slice]:
-    """Yield the slices of `rows`, pairs (left, right), that are one row of several groups each.
-
-    These are three or more in a row, each with a group on its right and all others on its left.
-    Any other row is a slice by itself.
-    """
-    start = 0
-    while start < len(rows):
-        classes = {*rows[start][0], *rows[start][1]}
-        left = set(classes)
-        stop = start
-        while left and stop < len(rows) and {*rows[stop][0], *rows[stop][1]} == classes:
-            if not left.issuperset(rows[stop][1]):
-                break
-            left.difference_update(rows[stop][1])
-            stop += 1
-        if left or stop < start + 3:
-            stop = start + 1
-        yield slice(start, stop)
-        start = stop
-
-
 def positions(bits: int) -> tuple[int, ...]:
     """Tuple of the bits that are set, ascending."""
     return tuple(j for j, bit in enumerate(bin(bits)[:1:-1]) if bit == "1")

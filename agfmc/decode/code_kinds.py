@@ -6,6 +6,8 @@ the transpose of the `code_book_` of scikit-learn's OutputCodeClassifier and of 
 matrices of Dietterich and Bakiri (1995), which have a row for each class.
 """
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from ..core.errors import ModelError
@@ -103,10 +105,38 @@ def one_vs_rest(a: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     return rows, a[rows, np.arange(k)].astype(float)
 
 
+def rows_of_groups(rows: Sequence) -> Iterator[slice]:
+    """Yield the slices of `rows`, pairs (left, right), that are one row of several groups each.
+
+    These are three or more in a row, each with a group on its right and all others on its left.
+    Any other row is a slice by itself.
+    """
+    start = 0
+    while start < len(rows):
+        classes = {*rows[start][0], *rows[start][1]}
+        left = set(classes)
+        stop = start
+        while left and stop < len(rows) and {*rows[stop][0], *rows[stop][1]} == classes:
+            if not left.issuperset(rows[stop][1]):
+                break
+            left.difference_update(rows[stop][1])
+            stop += 1
+        if left or stop < start + 3:
+            stop = start + 1
+        yield slice(start, stop)
+        start = stop
+
+
+def groups(a: np.ndarray) -> tuple[np.ndarray, list[slice]]:
+    """The code a (m, k) and its `rows_of_groups`: any code, but order and signs of rows matter."""
+    rows = [(np.flatnonzero(row < 0).tolist(), np.flatnonzero(row > 0).tolist()) for row in a]
+    return a, list(rows_of_groups(rows))
+
+
 # The word in the column `codes` of the table of methods: what recognises such a code.
 KINDS = {
     "any": lambda a: a,
-    "groups": lambda a: a,  # any too, but order and signs of its rows matter
+    "groups": groups,
     "one-vs-one": one_vs_one,
     "one-vs-rest": one_vs_rest,
 }

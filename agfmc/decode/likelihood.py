@@ -16,7 +16,6 @@ with mu to 0.  For any p with the sum 1 the largest F is at most F(p) + max G - 
 
 import numpy as np
 
-from ..control.matrix import matrix_to_rows, rows_of_groups
 from ..core.solver_status import in_chunks, Solver, SolverStatus
 from .code_kinds import check_dense
 from .zadrozny import prepare_kl_of_groups, SATURATED
@@ -28,19 +27,19 @@ CENTRED = 0.1  # part of the mean of p z that a step aims at
 INSIDE = 0.99  # part of the way to the boundary that a step goes
 
 
-def prepare(a: np.ndarray) -> Solver:
-    """Solver r (n, m) -> p (n, k) for the code a (m, k), whose rows of groups are as of
-    `rows_of_groups`; any other row has two groups.
+def prepare(code: tuple[np.ndarray, list[slice]]) -> Solver:
+    """Solver r (n, m) -> p (n, k) for a code a (m, k) and its `rows_of_groups`; a row alone has two.
 
     Where rows leave classes out, their logarithms are those of P_ig / T_i, T_i being the sum over
     all groups of the row, and rows count by their numbers of classes; then, and for two groups in
     each row, it is the Kullback-Leibler minimum, to which `zadrozny` goes.
     """
+    a, parts = code
     check_dense(a)
     which: list = []  # row of a of each group
     sign: list = []  # its side there
     row: list = []  # its row of groups
-    for number, part in enumerate(rows_of_groups(matrix_to_rows(a))):
+    for number, part in enumerate(parts):
         numbers = list(range(part.start, part.stop))
         if len(numbers) == 1:
             which += 2 * numbers

@@ -89,8 +89,8 @@ PARAMETERS = {
 class Scheme(
     namedtuple(
         "Scheme",
-        "number name aliases summary maker made_of options extent",
-        defaults=(("classes",), {}, None),
+        "number name aliases summary maker made_of options extent groups",
+        defaults=(("classes",), {}, None, None),
     )
 ):
     """One way to lay out binary classifiers.
@@ -111,6 +111,8 @@ class Scheme(
                 "at least " where there may be more rows): codes too large to be read again
                 are refused before they are made.  None where the maker, or the size of the
                 control text alone, sets the limit
+    groups      "module:function" of k, a number q of symbols and the options -> rows of at most q
+                groups of class positions; None where there are only rows of two sides
     """
 
     __slots__ = ()
@@ -183,6 +185,7 @@ SCHEMES = (
         "each class against each other (default)",
         "designs.standard:one_vs_one",
         extent=lambda k: (k * (k - 1) // 2, 0, ""),
+        groups="designs.symbols:one_vs_one",
     ),
     Scheme(
         2,
@@ -190,6 +193,7 @@ SCHEMES = (
         ("hierarchical", "hier", "balanced"),
         "balanced decision tree over the classes in ascending order",
         "designs.standard:tree",
+        groups="designs.symbols:tree",
     ),
     Scheme(
         3,
@@ -233,6 +237,7 @@ SCHEMES = (
         "designs.random_codes:random_code",
         options={"rows": None, "strict": False, "seed": 1, "draws": 1},
         extent=lambda k, rows, strict, **_: (rows or 4 * -(-k // 4), 1 if strict else 0.66, ""),
+        groups="designs.symbols:random_groups",
     ),
     Scheme(
         8,

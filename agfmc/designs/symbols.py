@@ -18,7 +18,8 @@ import numpy as np
 from ..control.build import from_rows, with_heading
 from ..control.tree import Tree
 from ..core.errors import UsageError
-from .schemes import is_scheme, read_scheme
+from ..core.rows import by_name
+from .schemes import is_scheme, read_scheme, SCHEMES
 
 _ENOUGH = 3  # rows that divide each pair of classes: one may err, and two outvote it
 _DRAWS = 20  # codes, of which the best is taken
@@ -43,20 +44,19 @@ def symbol_tree(
     """
     if not isinstance(symbols, Integral) or symbols < 2:
         raise UsageError(f"`symbols`: expected a whole number from 2, found {symbols!r}")
-    options = {}
-    name = None
     if is_scheme(scheme):
         found, options = read_scheme(scheme, seed)
-        name = found.name
-    if name not in _MAKERS:
-        raise UsageError(
-            f"control: with `symbols` expected {', '.join(_MAKERS)}, found {scheme!r:.60}"
-        )
+        maker = found.groups
+    else:
+        maker = None
+    if maker is None:
+        known = ", ".join(found.name for found in SCHEMES if found.groups)
+        raise UsageError(f"`control`: with `symbols` expected {known}, found {scheme!r:.60}")
     k = len(labels)
     if k <= symbols:
         code = [[(position,) for position in range(k)]]
     else:
-        code = _MAKERS[name](k, int(symbols), **options)
+        code = by_name(maker)(k, int(symbols), **options)
     rows = [row for groups in code for row in _binary_rows(groups)]
     return with_heading(from_rows(rows, labels, names), "decoder", "likelihood")
 
@@ -67,12 +67,14 @@ def _binary_rows(groups):
     return [(sum((other for other in groups if other is not group), ()), group) for group in groups]
 
 
-def _one_vs_one(k, q):
+def one_vs_one(k: int, q: int) -> list:
+    """All pairs of blocks of at most q / 2 of k classes; each class of a row is a group."""
     blocks = _divided(range(k), -(-k // (q // 2)))
     return [[(position,) for position in low + high] for low, high in combinations(blocks, 2)]
 
 
-def _tree(k, q):
+def tree(k: int, q: int) -> list:
+    """The nodes of the balanced tree of k classes in their order, each with at most q branches."""
     rows = []
     nodes = [tuple(range(k))]
     for node in nodes:
@@ -85,7 +87,9 @@ def _divided(classes, parts):
     return [tuple(part.tolist()) for part in np.array_split(np.asarray(classes), parts)]
 
 
-def _random(k, q, rows=None, seed=1, draws=_DRAWS, strict=True):
+def random_groups(
+    k: int, q: int, rows: int | None = None, seed: int = 1, draws: int = _DRAWS, strict: bool = True
+) -> list:
     """The best of random codes of q groups, whose sizes differ by one at most.
 
     Without `rows` it has the fewest rows of which three divide each pair of classes; else the
@@ -140,6 +144,3 @@ def _draw_row(together, q, generator):
         room[group] -= 1
     groups = [tuple(np.flatnonzero(column).tolist()) for column in member.T]
     return sorted(groups), member @ member.T
-
-
-_MAKERS = {"one-vs-one": _one_vs_one, "random": _random, "tree": _tree}

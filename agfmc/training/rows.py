@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ..control.matrix import rows_of_groups
+from ..decode.code_kinds import rows_of_groups
 from ..core.errors import UsageError
 from ..core.models import BinaryModel, GroupFunction
 from ..core.provenance import Provenance

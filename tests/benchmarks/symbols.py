@@ -32,9 +32,10 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 from agfmc.calibration.maps import apply_map, fit_temperature  # noqa: E402
-from agfmc.control.matrix import rows_of_groups  # noqa: E402
+from agfmc.decode.code_kinds import rows_of_groups  # noqa: E402
 from agfmc.core.probabilities import losses, softmax  # noqa: E402
 from agfmc.decode.front import CodeDecoder  # noqa: E402
+from agfmc.designs.symbols import symbol_tree  # noqa: E402
 from agfmc.estimators import MultiClassFromBinary  # noqa: E402
 from agfmc.prediction.decoding import coding_matrix  # noqa: E402
 
@@ -77,7 +78,7 @@ def ways(classifier, k, x, y):
     yield "its own form", 1, clone(classifier).fit(x, y).predict_proba
     for code in CODES:
         model = MultiClassFromBinary(code, estimator=classifier, symbols=SYMBOLS, calibrated=False)
-        tree = model._given_tree(range(k))
+        tree = symbol_tree(code, range(k), SYMBOLS)
         a = coding_matrix(tree)
         fits = len(list(rows_of_groups([(row.left, row.right) for row in tree.rows])))
         if fits > MOST_FITS:

@@ -109,11 +109,11 @@ def test_weights_are_copies(digits):
         ({"symbols": 3, "estimator": Perceptron()}, "`symbols` needs one with predict_proba"),
         (
             {"symbols": 3, "estimator": GaussianNB(), "control": "adjacent"},
-            "expected one-vs-one, random, tree, found 'adjacent'",
+            "expected one-vs-one, tree, random, found 'adjacent'",
         ),
         (
             {"symbols": 3, "estimator": GaussianNB(), "control": parse('"" {0 1}')},
-            "expected one-vs-one, random, tree",
+            "expected one-vs-one, tree, random",
         ),
     ],
 )

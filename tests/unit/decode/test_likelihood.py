@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from agfmc.decode.front import CodeDecoder
-from agfmc.control.matrix import matrix_to_rows, rows_of_groups
+from agfmc.control.matrix import matrix_to_rows
+from agfmc.decode.code_kinds import rows_of_groups
 from agfmc.designs.symbols import symbol_tree
 from agfmc.prediction.decoding import coding_matrix
 

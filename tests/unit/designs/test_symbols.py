@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from agfmc.control.matrix import rows_of_groups
+from agfmc.decode.code_kinds import rows_of_groups
 from agfmc.core.errors import UsageError
 from agfmc.designs.symbols import symbol_tree
 
@@ -77,8 +77,8 @@ def test_trees_and_blocks():
     [
         ("random", 1, "`symbols`: expected a whole number from 2, found 1"),
         ("random", 2.5, "found 2.5"),
-        ("orthogonal", 3, "expected one-vs-one, random, tree, found 'orthogonal'"),
-        ("{0 1}", 3, "expected one-vs-one, random, tree"),
+        ("orthogonal", 3, "expected one-vs-one, tree, random, found 'orthogonal'"),
+        ("{0 1}", 3, "expected one-vs-one, tree, random"),
         ("random rows=1", 3, "the least number that divides a pair of 9 classes is 0"),
         ("random rows=0", 3, "parameter rows"),
         ("tree rows=3", 3, "the scheme tree has no parameter 'rows'"),
