@@ -5,9 +5,10 @@
     curl localhost:8000/classify -H 'Content-Type: application/json' -d '[{"island": "Dream", ...}]'
 
 Rows are JSON objects with the columns of the training table; null is a missing value. The answer
-has, for each row in its place, the class and the probabilities of all classes, and the warnings
-about all rows, as of words that training did not know. What is wrong with a row comes back with
-status 422, and a request of too many bytes with 413.
+has, for each row in its place, the class, the probabilities of all classes, and flags of what is
+unlike training, as "mass: above", and the warnings about all rows. A row that cannot be answered
+has the class null; rows that lack a column come back with status 422, and a request of too many
+bytes with 413.
 """
 
 import os
@@ -71,13 +72,17 @@ def classify(rows: list[dict]) -> dict:
     with warnings_lock, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", agfmc.AgfmcWarning)
         try:
-            names, probabilities = classifier.predict(rows)
+            names, probabilities, flags = classifier.predict(rows, flags=True)
         except agfmc.DataError as error:
             raise HTTPException(422, error.message) from error
     return {
         "answers": [
-            {"class": name, "p": dict(zip(classifier.names, p.tolist()))}
-            for name, p in zip(names, probabilities)
+            {
+                "class": name,
+                "p": dict(zip(classifier.names, (None if x != x else x for x in p.tolist()))),
+                "flags": of_row,
+            }
+            for name, p, of_row in zip(names, probabilities, flags)
         ],
         "warnings": [str(warning.message) for warning in caught],
     }

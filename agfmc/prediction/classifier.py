@@ -31,6 +31,7 @@ from ..executors.threads import run_tasks
 from ..learners.programs import ExternalClassifier, ExternalValues, killing_commands
 from ..learners.protocol import learner_class
 from ..models.configuration import Configuration, ModelFiles
+from ..tables.points import table_points
 from .decision import calibration_of, Decision
 from .decision_values import MachineValues
 from .decoding import AUTO, coding_matrix, decoders_of, Decoding, has_coding_matrices
@@ -335,11 +336,14 @@ class Classifier:
             )
         columns = np.asarray(answers.columns)
         if self.gives_estimates:
-            return as_shares(columns)
+            return np.where(np.isnan(columns), columns, as_shares(columns))
         return columns
 
-    def predict(self, rows: Any, workers: int = 1) -> tuple[list[str | None], np.ndarray]:
+    def predict(self, rows: Any, workers: int = 1, flags: bool = False) -> tuple:
         """Classify rows of a table, and name their classes.
+
+        A warning tells of rows that cannot be answered, as a cell is not of the kind of its column,
+        or no value is known.
 
         Parameters
         ----------
@@ -348,28 +352,47 @@ class Classifier:
             points; or points, an array of shape (n, d).
         workers : int, default=1
             Number of threads.
+        flags : bool, default=False
+            Return what in each row is unlike training, too.
 
         Returns
         -------
         names : list of str
-            The classes; None for rejected rows.
+            The classes; None for rejected rows, and those that cannot be answered.
         probabilities : ndarray of shape (n, k)
-            Probabilities, columns in the order of the attribute `names`.
+            Probabilities, columns in the order of the attribute `names`; NaN in rows that cannot
+            be answered.
+        flags : list of list of str
+            With `flags`: words for each row, as "mass: above" for a number far above those of
+            training; others are below, unknown (a word), missing (where training had no blanks)
+            and wrong. Points have none.
 
         Raises
         ------
         DataError
-            If rows lack columns, or hold what the recipe does not allow, with row and column.
+            If rows lack columns.
         UsageError
             If the decoder does not give probabilities of all classes.
         """
         recipe = self._arguments[0].recipe
         x = rows
+        flags_of_rows = None
         if recipe is not None and (not isinstance(rows, np.ndarray) or rows.dtype.names):
-            x = recipe.apply(rows)
-        answers = self.classify(x, workers)
+            points = table_points(rows, recipe, "most", flags)
+            x, flags_of_rows = points.x, points.flags
+            if points.error is not None:
+                warn_user(str(points.error))
+        answered = np.ones(len(x), dtype=bool)
+        if flags_of_rows is not None:
+            answered = ~np.isnan(x).all(axis=1)
+        answers = self.classify(x if answered.all() else x[answered], workers)
+        if not answered.all():
+            answers = answers.in_rows(answered)
         name_of = dict(zip(self.classes.tolist(), self.names))
-        return [*map(name_of.get, answers.classes.tolist())], self._all_probabilities(answers)
+        names = [*map(name_of.get, answers.classes.tolist())]
+        if flags:
+            return names, self._all_probabilities(answers), flags_of_rows or [[] for _ in names]
+        return names, self._all_probabilities(answers)
 
 
 def _made_again(*arguments):

@@ -6,7 +6,7 @@ import itertools
 import operator
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -439,15 +439,31 @@ def _quantiles(x, features):
     return out.astype(np.float32).astype(np.float64) + 0.0  # no zero has a sign
 
 
-def table_points(source: Any, recipe: TableRecipe) -> np.ndarray:
-    """Points (n, d) float32 of a table with the columns of a recipe.
+class TablePoints(NamedTuple):
+    """Points (n, d) float32 of a table, NaN in rows that cannot be answered, their flags, and the
+    error of these rows or None."""
 
-    `source` is what `open_table` takes.
+    x: np.ndarray
+    flags: list[list[str]]
+    error: DataError | None
+
+
+def table_points(
+    source: Any, recipe: TableRecipe, answers: str | None = None, flagged: bool = False
+) -> TablePoints:
+    """The `TablePoints` of a table with the columns of a recipe; no flags unless `flagged`.
+
+    `source` is what `open_table` takes, `answers` is as of `TableEncoder`.
     """
+    flags = []
     with open_table(source, TableFormat().for_model(recipe)) as table:
-        encoder = TableEncoder(table, recipe)
-        parts = [encoder.points(block) for block in table.blocks(encoder.requested)]
+        encoder = TableEncoder(table, recipe, answers)
+        parts = []
+        for block in table.blocks(encoder.requested):
+            parts.append(encoder.points(block))
+            if flagged:
+                flags += encoder.flags(block.rows)
         encoder.warn_of_cells()
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts)
+    if len(parts) > 1:
+        parts = [np.concatenate(parts)]
+    return TablePoints(parts[0], flags, encoder.error)

@@ -290,7 +290,7 @@ class TableRecipe:
         ndarray of shape (n, d), float32
             The points.
         """
-        return by_name("tables.points:table_points")(rows, self)
+        return by_name("tables.points:table_points")(rows, self).x
 
     @property
     def kinds(self) -> dict[str, int]:

@@ -71,12 +71,25 @@ def test_rows_by_http(run, root, client):
     ]
     for wrong, message in (
         ([{"island": "Dream"}], "lacks the columns 'bill_length_mm'"),
-        ([{**rows[0], "body_mass_g": "big"}], "row 1: expected a number"),
         ([], "expected 1 to 10000 rows"),
         ([1], "dict_type"),
     ):
         found = client.post("/classify", json=wrong)
         assert found.status_code == 422 and message in found.text
+
+
+def test_rows_that_are_unlike_training_have_flags(root, client):
+    row = rows_of(root / "sample_data" / "penguins.csv")[0]
+    rows = [row, {**row, "body_mass_g": 3.75, "island": "Mars"}, {**row, "body_mass_g": "big"}]
+    answer = client.post("/classify", json=rows).json()
+    assert [one["flags"] for one in answer["answers"]] == [
+        [],
+        ["island: unknown", "body_mass_g: below"],
+        ["body_mass_g: wrong"],
+    ]
+    assert [one["class"] for one in answer["answers"]] == ["Adelie", "Adelie", None]
+    assert set(answer["answers"][2]["p"].values()) == {None}
+    assert any("row 3: expected a number" in warning for warning in answer["warnings"])
 
 
 def test_warnings_are_a_part_of_the_answer(root, client):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import agfmc
-from agfmc.core.errors import DataError, UsageError
+from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.tables.memory import table_in_memory
 from agfmc.tables.types import TableFormat
 
@@ -170,6 +170,24 @@ def test_names_and_probabilities(expected):
     assert names == ["a", "b", "a", "b"] and classifier.names == ("a", "b")
     assert np.array_equal(p, classifier.probabilities(expected.x))
     assert classifier.predict(expected.x)[0] == names
+    odd = [
+        {**ROWS[0], "size": 1e9, "colour": "pink"},
+        {**ROWS[1], "size": "big"},
+        dict.fromkeys(ROWS[0]),
+        ROWS[3],
+    ]
+    with pytest.warns(
+        AgfmcWarning, match="row 2: expected a number .*; 2 of 4 rows have no answer"
+    ):
+        names, p, flags = classifier.predict(odd, flags=True)
+    assert names[1:] == [None, None, "b"] and names[0] is not None
+    assert np.isnan(p).all(axis=1).tolist() == [False, True, True, False]
+    assert np.array_equal(p[3], classifier.probabilities(expected.x)[3])
+    assert flags[0] == ["size: above", "colour: unknown"] and flags[1] == ["size: wrong"]
+    assert flags[3] == [] and len(flags) == 4
+    with pytest.warns(AgfmcWarning):
+        assert classifier.predict(odd[1:3])[0] == [None, None]
+    assert classifier.predict(expected.x, flags=True)[2] == [[]] * 4
     rejecting = agfmc.Classifier(model, agfmc.Decoding(reject=1.0))
     assert rejecting.predict(ROWS)[0] == [None] * 4
     with pytest.raises(UsageError, match="does not give the probabilities of all classes"):
