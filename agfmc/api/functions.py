@@ -74,7 +74,7 @@ def read_table(
     **options
         Roles of the columns (label, weight, ids, ignored, categorical, ordered, such as
         "size=small<medium<large", min_words, fold_case, classes, missing), and the
-        layout of text (delimiter, decimal, header, quotes, blanks).
+        layout of text (delimiter, decimal, header, quotes, blanks, encoding).
 
     Returns
     -------
@@ -102,11 +102,15 @@ def read_table(
     >>> data.recipe.features, new.x.tolist(), new.y
     (('size', 'colour=blue', 'colour=red'), [[7.0, 0.0, 1.0]], None)
     """
-    several = ("ids", "ignored", "categorical", "ordered", "classes", "blanks")
-    options = {
-        name: (value,) if name in several and isinstance(value, str) else value
-        for name, value in options.items()
-    }
+    for name in ("ids", "ignored", "categorical", "ordered", "classes", "blanks"):
+        if options.get(name) is not None:
+            names = options[name]
+            if isinstance(names, (str, int)):
+                names = (names,)
+            options[name] = tuple(map(str, names))
+    for name in ("label", "weight", "group"):
+        if options.get(name) is not None:  # names of columns may be whole numbers
+            options[name] = str(options[name])
     roles, layout = (
         {field.name: options.pop(field.name) for field in fields(kind) if field.name in options}
         for kind in (ColumnRoles, TableFormat)

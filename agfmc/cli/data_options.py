@@ -24,6 +24,7 @@ from .option_types import (
 
 DIALECT = (
     "--delimiter",
+    "--encoding",
     "--decimal",
     "--no-quotes",
     "--blanks",
@@ -93,6 +94,11 @@ def add_dialect(group):
         "semicolon, tab and | for the first lines)",
     )
     group.add(
+        "--encoding NAME",
+        "the encoding of the text, as latin-1 (default: UTF-8, or UTF-16 with its mark; what is "
+        "neither is read as Windows-1252)",
+    )
+    group.add(
         "--decimal C",
         "the decimal point of numbers, . or , (default: a comma where the "
         "delimiter is a semicolon and most cells of a column have one)",
@@ -152,7 +158,12 @@ def table_parts(args, source, by_options=False):
             # a number alone, as with -M
             missing = missing and f"value:{finite_number(missing)!r}"
         layout = TableFormat(
-            delimiter, not args.no_header, not args.no_quotes, blanks, args.decimal
+            delimiter,
+            not args.no_header,
+            not args.no_quotes,
+            blanks,
+            args.decimal,
+            args.encoding,
         )
         roles = ColumnRoles(
             categorical=args.categorical or (),

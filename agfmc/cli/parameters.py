@@ -31,6 +31,7 @@ PARAMETERS = {
     "decimal": ("--decimal", _OF_TABLES),
     "decoders": ("--decoder", "multi_borders"),
     "delimiter": ("--delimiter", _OF_TABLES),
+    "encoding": ("--encoding", _OF_TABLES),
     "dry_run": ("-0", ""),
     "fold_case": ("--fold-case", _OF_TABLES),
     "features=True": ("--features", "mbh2mbm"),

@@ -357,8 +357,8 @@ class Classifier:
 
         Returns
         -------
-        names : list of str
-            The classes; None for rejected rows, and those that cannot be answered.
+        names : list of str, int or bool
+            The classes, as they stood in the table of training; None for rejected rows, and those that cannot be answered.
         probabilities : ndarray of shape (n, k)
             Probabilities, columns in the order of the attribute `names`; NaN in rows that cannot
             be answered.
@@ -388,7 +388,9 @@ class Classifier:
         answers = self.classify(x if answered.all() else x[answered], workers)
         if not answered.all():
             answers = answers.in_rows(answered)
-        name_of = dict(zip(self.classes.tolist(), self.names))
+        name_of: dict[int, Any] = dict(zip(self.classes.tolist(), self.names))
+        if recipe is not None:
+            name_of = {label: recipe.label_of(name) for label, name in name_of.items()}
         names = [*map(name_of.get, answers.classes.tolist())]
         if flags:
             return names, self._all_probabilities(answers), flags_of_rows or [[] for _ in names]

@@ -113,6 +113,15 @@ class ArrowTable(Table):
                 f"is damaged, or cannot be read by PyArrow: {message[:_SHOWN]}", file=self.file
             ) from error
 
+    def _kind_of(self, kind):
+        if self.pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if self.pa.types.is_boolean(kind):
+            return "bool"
+        if self.pa.types.is_integer(kind):
+            return "int"
+        return None
+
     def _column(self, array, kind, at):
         """-> (a column of that kind; the first wrong row or None; its cell, None if too long)."""
         types = self.pa.types
@@ -292,9 +301,14 @@ class StoredTable(ArrowTable):
             else:
                 schema = reader.schema
             self._stored = schema.names
+            self._types = schema.types
             self._texts = [field.name for field in schema if _is_text(self.pa.types, field.type)]
         super().__init__(name, column_names(schema.names, name), typed_blanks(form))
         self.index = stored_index(schema)
+
+    def kind_of(self, position):
+        """As of `Table`."""
+        return self._kind_of(self._types[position])
 
     def _open(self, requested):
         self._source.seek(self._first)
@@ -351,6 +365,10 @@ class FrameTable(ArrowTable):
     def __init__(self, frame, file: str, form: TableFormat):
         super().__init__(file, column_names(frame.column_names, file), typed_blanks(form))
         self._frame = frame
+
+    def kind_of(self, position):
+        """As of `Table`."""
+        return self._kind_of(self._frame.column(position).type)
 
     def batches(self, requested):
         """Batches of the table."""

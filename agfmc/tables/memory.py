@@ -27,6 +27,15 @@ class RowTable(Table):
         self.keys = keys
         self.numbers: Sequence[int] = range(1, len(rows) + 1)
 
+    def kind_of(self, position: int) -> str | None:
+        """As of `Table`."""
+        kinds = {type(row.get(self.keys[position])).__name__ for row in self.rows}
+        if kinds <= {"bool", "bool_"}:
+            return "bool"
+        if all(kind.startswith(("int", "uint")) for kind in kinds):
+            return "int"
+        return None
+
     def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
         """One block of all rows."""
         columns: dict[int, Any] = {}

@@ -101,6 +101,7 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         tuple(sorted(table.blanks)),
         None if where.group is None else table.names[where.group],
         fold_case=roles.fold_case or None,
+        label_kind=table.kind_of(where.label),
     )
     _check_names(recipe, table)
     findings.kinds = recipe.kinds

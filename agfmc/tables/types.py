@@ -7,7 +7,7 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, TYPE_CHECKING
+from typing import Annotated, Any, Literal, TYPE_CHECKING
 
 from ..core.errors import UsageError
 from ..core.rows import by_name
@@ -255,6 +255,7 @@ class TableRecipe:
     source : name of the training table
     blanks : cells that were missing values in training
     layout, roles : what was said of the training table, or None where that was nothing
+    label_kind : what the classes were where that was no text: "bool" or "int"
     fold_case : words that differ in case or blanks alone are one, or None
     """
 
@@ -270,6 +271,7 @@ class TableRecipe:
     layout: TableFormat | None = field(default=None, metadata={"optional": True})
     roles: ColumnRoles | None = field(default=None, metadata={"optional": True})
     fold_case: bool | None = field(default=None, metadata={"optional": True})
+    label_kind: Literal["bool", "int"] | None = field(default=None, metadata={"optional": True})
 
     def key_of(self, cell: str) -> str:
         """What tells a cell from others of a column of words or classes."""
@@ -296,6 +298,14 @@ class TableRecipe:
     def kinds(self) -> dict[str, int]:
         """{kind: columns}."""
         return dict(Counter(column.kind for column in self.columns))
+
+    def label_of(self, name: str) -> str | int | bool:
+        """The class of that name as it stood in training: a word, a whole number, True or False."""
+        if self.label_kind is None or name not in self.classes:
+            return name
+        if self.label_kind == "bool":
+            return name == "true"
+        return int(name)
 
     @property
     def keeps_missing(self) -> bool:

@@ -107,6 +107,10 @@ class Table:
         """
         raise NotImplementedError
 
+    def kind_of(self, position: int) -> str | None:
+        """What the cells of a column are where they have types: "bool", "int", or None."""
+        return None
+
     def warn(self, message: str, kind: type[AgfmcWarning] = AgfmcWarning) -> None:
         """A warning, or a notice, about the table."""
         if self.file == "-":

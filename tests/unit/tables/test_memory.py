@@ -1,6 +1,7 @@
 """Tables in memory: dictionaries, frames and open files give the points of the same file."""
 
 import datetime
+import decimal
 import io
 
 import numpy as np
@@ -192,3 +193,60 @@ def test_names_and_probabilities(expected):
     assert rejecting.predict(ROWS)[0] == [None] * 4
     with pytest.raises(UsageError, match="does not give the probabilities of all classes"):
         agfmc.Classifier(model, agfmc.Decoding(raw=True)).predict(ROWS)
+
+
+def test_columns_that_are_numbered():
+    pandas = pytest.importorskip("pandas")
+    rows = [[size * 7 % 31, size % 3, "ab"[size % 2]] for size in range(30)]
+    data = agfmc.read_table(pandas.DataFrame(rows), label=2, ignored=[1])
+    assert data.names == ("a", "b") and data.recipe.features == ("0",)
+
+
+def test_frames_through_the_door_of_arrow():
+    polars = pytest.importorskip("polars")
+    columns = {
+        "wide": polars.Series([2**100, 1, None], dtype=polars.Int128),
+        "exact": polars.Series([decimal.Decimal("1.5"), None, decimal.Decimal(2)]),
+        "time": [datetime.time(9, 5), None, datetime.time(0, 0, 1)],
+        "span": [datetime.timedelta(minutes=1.5), None, datetime.timedelta(0)],
+        "yes": [True, None, False],
+        "word": polars.Series(["NA", None, "b"], dtype=polars.Categorical),
+    }
+    frame = polars.DataFrame(columns)
+    for source in (frame, frame.lazy(), pandas_of(frame), list(frame.iter_rows(named=True))):
+        table = table_in_memory(source, TableFormat())
+        kinds = {0: "number", 1: "number", 2: "text", 3: "number", 4: "words", 5: "words"}
+        (block,) = table.blocks(kinds)
+        np.testing.assert_array_equal(block[0], [2.0**100, 1, np.nan])
+        np.testing.assert_array_equal(block[1], [1.5, np.nan, 2])
+        assert [cell[:8] for cell in block[2]] == ["09:05:00", "", "00:00:01"]
+        np.testing.assert_array_equal(block[3], [90, np.nan, 0])
+        assert block[4].words == ("False", "True") and block[4].codes.tolist() == [1, -1, 0]
+        assert block[5].words == ("NA", "b") and block[5].codes.tolist() == [0, -1, 1]
+
+
+def pandas_of(frame):
+    """A frame of Polars as one of pandas, of more rows than are read one by one."""
+    rows = frame.rows()
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(rows, columns=frame.columns, dtype=object)
+
+
+@pytest.mark.parametrize("labels", [[True, False], [7, -1], ["7", "-1"], ["True", "no"]])
+@pytest.mark.parametrize("name", ["dictionaries", "frame", "stored"])
+def test_labels_keep_their_kind(labels, name, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    feather = pytest.importorskip("pyarrow.feather")
+    rows = [{"x": row % 5 + row % 2, "class": labels[row % 2]} for row in range(40)]
+    source = rows
+    if name != "dictionaries":
+        source = pa.Table.from_pylist(rows)
+    if name == "stored":
+        feather.write_feather(source, tmp_path / "t.feather")
+        source = tmp_path / "t.feather"
+    model = agfmc.train("one-vs-rest", agfmc.read_table(source), options="-c 1")
+    agfmc.save(tmp_path / "m.mbm", model)
+    for configuration in (model, agfmc.load(tmp_path / "m.mbm")):
+        names, _ = agfmc.Classifier(configuration).predict(rows[:9])
+        expected = {"True": "true"}.get
+        assert {repr(name) for name in names} <= {repr(expected(name, name)) for name in labels}
