@@ -358,7 +358,8 @@ class Classifier:
         Returns
         -------
         names : list of str, int or bool
-            The classes, as they stood in the table of training; None for rejected rows, and those that cannot be answered.
+            The classes, as they stood in the table of training; None for rejected rows, and those
+            that cannot be answered.
         probabilities : ndarray of shape (n, k)
             Probabilities, columns in the order of the attribute `names`; NaN in rows that cannot
             be answered.
