@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -48,6 +48,29 @@ from ..tables.recipe_file import read_dialect
 from ..tables.types import ColumnRoles, TableFormat, TableRecipe
 from ..training.fit import TrainingSettings
 from ..training.in_memory import checked_points, train_configuration
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from typing_extensions import Unpack
+
+    from ..data.normalisation import Normalisation
+
+
+class TrainingKeywords(TypedDict, total=False):
+    """Further settings of `train`: what they mean is said there, and in `TrainingSettings`."""
+
+    weight: Any
+    group: Any
+    class_weight: Mapping[Any, float] | str | None
+    nsv: int | None
+    normalisation: Normalisation | None
+    platt: str
+    calibration: int
+    workers: int | Executor
+    kernel_memory: int | None
+    decoders: Sequence[str | Callable]
+    member_weights: str | None
 
 
 def read_table(
@@ -157,7 +180,7 @@ def train(
     learner: BinaryLearner | None = None,
     normalise: bool | str = "auto",
     seed: int = 1,
-    **training,
+    **training: Unpack[TrainingKeywords],
 ) -> Configuration:
     """Train a configuration, with calibrated probabilities.
 
