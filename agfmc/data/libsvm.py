@@ -290,11 +290,12 @@ def svm_chunks(
                 yield part.dense(start, stop, width, form.fill)
 
 
-def warn_of_ignored(ignored: Counter[str], file: str, d: int | None) -> None:
+def warn_of_ignored(ignored: Counter[str], source: str, d: int | None) -> None:
     """A warning of what `svm_chunks` has left out of a file."""
     count = ignored["values"]
     if count:
-        source = "standard input" if file == "-" else file
+        if source == "-":
+            source = "standard input"
         warn_user(
             f"{source}: {count} value{'s' * (count > 1)} of features beyond the {d} of the model, "
             f"up to {ignored['highest']}, {'are' if count > 1 else 'is'} ignored"

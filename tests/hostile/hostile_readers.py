@@ -471,7 +471,7 @@ def arrived(path):
     """Points of lines that come a few at a time."""
     with opening.open_input(path, raw=True) as file:
         rows, lines = from_table.rows_of_lines(
-            opening.arriving_lines(file), InputFormat("table"), RECIPE, False, path
+            opening.arriving_lines(file), InputFormat("table"), RECIPE, path
         )
         return [
             x
