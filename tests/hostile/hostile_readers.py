@@ -1234,7 +1234,7 @@ def readers():
         (
             "lines of a table",
             arrived,
-            [b'id,size,colour\n1,2.5,b\xc3\xa4r\n\n2,NA,"red"\n'],
+            [b'id,size,colour\n1,2.5,b\xc3\xa4r\n\n2,-1,"red"\n'],
             True,
             chunks,
             ["files.opening.arriving_lines"],
@@ -1243,7 +1243,7 @@ def readers():
             "lines of JSON",
             arrived,
             [
-                '{"id": "a", "size": 1.5, "colour": "bär"}\n{"size": null, '
+                '{"id": "a", "size": 1.5, "colour": "bär"}\n{"size": 2, '
                 '"colour": "\\u00e4"}\n'.encode()
             ],
             True,
