@@ -33,6 +33,7 @@ from .words import (
 )
 
 _ROWS = 1 << 15  # of a block
+_CELL = 64  # bytes of a cell of text on average, at most, in tables of many columns
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
 _SHOWN = 200  # characters of a message of PyArrow
 _PARQUET = b"PAR1"
@@ -193,16 +194,16 @@ class ArrowTable(Table):
         """The numbers, float64, of an array whose type has some, NaN where missing; or None."""
         types = self.pa.types
         kind = array.type
-        per_second = 1
-        if types.is_duration(kind) or types.is_time(kind):
-            per_second = _PER_SECOND[kind.unit]
-            if types.is_time32(kind):
-                array = array.cast(self.pa.int32())
-            else:
-                array = array.cast(self.pa.int64())
+        if types.is_duration(kind) or types.is_time64(kind):
+            array = array.cast(self.pa.int64())
+        elif types.is_time32(kind):
+            array = array.cast(self.pa.int32())
         elif not (types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)):
             return None
-        return self._floats(array.cast(self.pa.float64(), safe=False)) / per_second
+        values = self._floats(array.cast(self.pa.float64(), safe=False))
+        if types.is_duration(kind) or types.is_time(kind):
+            return values / _PER_SECOND[kind.unit]
+        return values
 
     def _floats(self, array, missing=np.nan):
         """The numbers of an array in NumPy; its own method `to_numpy` would load pandas."""
@@ -389,7 +390,8 @@ class TextTable(ArrowTable):
 
     def __init__(self, name: str, names: tuple[str, ...], blanks: frozenset[str], source, block):
         super().__init__(name, names, blanks)
-        self._source, self._block = source, block
+        self._source = source
+        self._block = max(block, _CELL * len(names))
         self.decimal = source.decimal
 
     def batches(self, requested):
@@ -461,6 +463,6 @@ class TextTable(ArrowTable):
             raise row_error(
                 self,
                 first,
-                f"a row from here on is longer than {self._block >> 20} MiB, or its quote is not "
+                f"a row from here on is longer than {self._block >> 10} KiB, or its quote is not "
                 "closed",
             ) from None

@@ -24,7 +24,8 @@ from .memory import table_in_memory
 from .types import TableFormat
 from .words import column_names, DECIMAL_COMMA, number_of, OUTER, Table
 
-BLOCK = 1 << 22  # bytes of text that are read at a time, at most those of a row
+BLOCK = 1 << 20  # bytes of text that are read at a time
+_FIRST = 1 << 22  # bytes that hold the first row
 _PIECE = 1 << 18  # bytes that are decoded at a time
 _HEAD = 1 << 16  # characters from which the delimiter is guessed
 _GUESSED = 20  # rows from which it is
@@ -150,7 +151,7 @@ class TextSource:
         self._is_file = head is None
         self._stream = self._open(head)
         _refuse_foreign(self._raw_head, name)
-        data = read_all(self._stream, BLOCK)
+        data = read_all(self._stream, _FIRST)
         text = data.decode("utf-8", "surrogateescape")
         begin = re.match("sep=(.)\r?\n|", text)  # as spreadsheets write it
         text = text[begin.end() :]
@@ -333,7 +334,7 @@ def open_table(
     again : bool
         `Table.blocks` may be called several times; what cannot be read twice is held in a temporary
         file.
-    block : int, bytes of text that are read at a time, at most those of a row
+    block : int, bytes of text that are read at a time, more where columns are many
 
     Raises
     ------

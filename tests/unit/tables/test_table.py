@@ -288,7 +288,7 @@ def test_the_first_bad_row_is_told_whatever_is_wrong_with_it():
 
 def test_a_row_has_a_limit():
     message = wrong(b'a\n1\n"' + b"x\n" * 600 + b'"\n', block=100)
-    assert message == "row 2: a row from here on is longer than 0 MiB, or its quote is not closed"
+    assert message == "row 2: a row from here on is longer than 0 KiB, or its quote is not closed"
 
 
 def test_gzip_is_known_by_its_bytes(tmp_path):
