@@ -900,8 +900,8 @@ static int read_form(const struct form *form, struct text text, double *number)
         if (!limit)
             return 0;
         at++;
+        at += *at == '=';
     }
-    at += *at == '=';
     at += *at == ' ';
     negative = *at == '-';
     at += negative || *at == '+';

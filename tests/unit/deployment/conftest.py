@@ -510,4 +510,5 @@ def random_table(random_steps):
             return make(seed + 1000, n)
         return steps, x[sure], [heading, *itertools.compress(rows, sure)]
 
+    make.is_sure = takes_sure_logarithms
     return make

@@ -18,7 +18,10 @@ from agfmc.deployment import c
 from agfmc.deployment.c import c_program
 from agfmc.deployment.steps import LinearRule, steps_of
 from agfmc.tables.dates import DateRecipe
+from agfmc.tables.points import TableEncoder
+from agfmc.tables.reading import open_table
 from agfmc.tables.types import ColumnRecipe, TableFormat, TableRecipe
+from own_warnings import own_warnings
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-std=c99")
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -94,6 +97,39 @@ def check(steps, run, x, text=None, most=1e-9):
 @pytest.mark.parametrize("seed", range(100))
 def test_tables_of_all_kinds_of_columns(seed, random_table, build):
     check_table(random_table(seed, 300), build)
+
+
+PIECES = (*"1059.,' -+<>=:%ETZ", "000", "e5", "kg", "pm", "P1D", "NA", "\xa0", "\u2212", "\u2264")
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("seed", range(50))
+def test_cells_that_are_cut_or_longer_are_right_or_wrong_as_for_the_suite(
+    seed, random_table, build
+):
+    steps, _, (heading, *rows) = random_table(seed, 400)
+    rng = np.random.default_rng(seed)
+    for row in rows:
+        column = int(rng.integers(len(row)))
+        cell = row[column]
+        at = int(rng.integers(len(cell) + 1))
+        cut = int(rng.integers(2))
+        row[column] = cell[:at] + str(rng.choice(["", *PIECES])) + cell[at + cut :]
+    text = table([heading, *rows])
+    layout = TableFormat().for_model(steps.recipe)
+    with own_warnings(), open_table(io.StringIO(text), layout) as source:
+        encoder = TableEncoder(source, steps.recipe, "most")
+        x = np.concatenate([encoder.points(one) for one in source.blocks(encoder.requested)])
+    x = x.astype(float)
+    answered = ~np.isnan(x).all(axis=1)
+    if not steps.takes_missing:
+        answered &= ~np.isnan(x).any(axis=1)
+    _, _, p = answers(build(steps, options=SANITIZED)(text))
+    assert (np.isnan(p[:, 0]) == ~answered).all()
+    sure = answered & random_table.is_sure(steps, x)
+    ours = steps.classifier.classify(x[sure]).columns
+    scale = max(1, np.abs(ours).max(initial=0))
+    np.testing.assert_allclose(p[sure] / scale, ours / scale, rtol=0, atol=1e-6)
 
 
 def check_table(table_of_steps, build, most=1e-9, **settings):

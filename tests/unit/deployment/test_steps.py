@@ -1,5 +1,7 @@
 """The steps of a model, computed by numpy alone, beside the suite's own probabilities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
@@ -15,6 +17,7 @@ from agfmc.decode.constrained import prepare_general
 from agfmc.deployment.steps import LinearRule, steps_of
 from agfmc.kernels.values import PreparedKernel
 from agfmc.models.configuration import Configuration, ModelFiles
+from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 
 def branches(rule, f, r):
@@ -153,3 +156,16 @@ def test_trees_beside_planes_of_nodes_are_those_of_their_classifiers(forest_abov
     x = np.random.default_rng(4).normal(size=(50, 3))
     labels, p = evaluate(steps, x)
     np.testing.assert_allclose(p, steps.classifier.classify(x).columns, rtol=0, atol=1e-12)
+
+
+def test_words_in_any_case_are_refused_by_column_but_not_their_features(random_steps):
+    recipe = TableRecipe(
+        (ColumnRecipe("n"), ColumnRecipe("farm", ("a", "b"))),
+        "class",
+        tuple(f"c{label}" for label in range(20)),
+    )
+    configuration = random_steps(1, recipe).classifier._arguments[0]
+    folded = replace(configuration, recipe=replace(recipe, fold_case=True))
+    with pytest.raises(UsageError, match="column 'farm' has words in any case.*`features=True`"):
+        steps_of(folded)
+    assert steps_of(folded, features=True).features == ("n", "farm=a", "farm=b")
