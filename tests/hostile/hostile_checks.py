@@ -116,7 +116,7 @@ def check_message(error, reader, path):
     if (
         reader.text
         and error.line is None
-        and not error.message.startswith(("row ", "column"))
+        and not error.message.startswith(("row ", "column", "the first row"))
         and reader.name not in SIDECARS
         and not any(part in text for part in WITHOUT_LINE)
     ):
