@@ -1,9 +1,14 @@
 """Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
 
+from __future__ import annotations
+
+import os
 import time
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -30,7 +35,7 @@ from ..data.weights import with_final_weights
 from ..decode.costs import expected_costs
 from ..designs import design
 from ..designs.design import designed
-from ..designs.given import given_control
+from ..designs.given import Control, given_control
 from ..designs.schemes import is_scheme
 from ..designs.symbols import symbol_tree
 from ..executors.threads import available_cores
@@ -50,6 +55,9 @@ from ..tables.types import ColumnRecipe, TableRecipe
 from ..training.fit import TrainingSettings
 from .functions import given_learner, scales_of, search_best, search_options, train_tree
 from .labels import factors_of, labels_for, labels_in, named, weights_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 BEST = "best"  # in the place of the name of a scheme
 _MOST_CLASSES = 10_000  # that a recipe has names of
@@ -95,7 +103,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    control : str, pathlib.Path, Tree, array or callable, default="one-vs-one"
+    control : str, pathlib.Path, Tree, array or callable, default=None
         The layout of the binary classifiers: the name of a scheme ("one-vs-one" or "ovo",
         "one-vs-rest" or "ovr", "orthogonal", "adjacent", "tree", "empirical", "random",
         "ensemble", ...), with its parameters as in "empirical linkage=average"; the text of a
@@ -104,7 +112,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         ascending order, or a function of the number of classes that returns one; or "best", the
         best one that is found within `time_limit`, with its learners and options, as by
         `agfmc.train_best`.  Where classes are not whole numbers from 0, a control file names them,
-        or numbers them 0, 1, 2 ... in their order.
+        or numbers them 0, 1, 2 ... in their order.  None: "one-vs-one", with `symbols` "random".
+    scheme : as control, default=None
+        Another name of `control`, which it replaces.
     decoder : str or callable, default=None
         How classes are found from the binary classifiers: "least-squares", "inverse",
         "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all
@@ -243,46 +253,47 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        control="one-vs-one",
+        control: Control | None = None,
+        estimator: Any = None,
         *,
-        estimator=None,
-        symbols=None,
-        decoder=None,
-        learner=None,
-        C=None,
-        kernel=None,
-        gamma="scale",
-        degree=None,
-        coef0=None,
-        tol=None,
-        n_landmarks=None,
-        alpha=None,
-        n_estimators=None,
-        learning_rate=None,
-        num_leaves=None,
-        min_child_samples=None,
-        options="",
-        normalise="auto",
-        n_components=None,
-        platt="auto",
-        class_weight=None,
-        priors=None,
-        member_weights=None,
-        calibrated=True,
-        reject=None,
-        max_error=None,
-        confidence=0.95,
-        costs=None,
-        reject_label=None,
-        random_state=1,
-        n_jobs=None,
-        time_limit=300.0,
-    ):
+        scheme: Control | None = None,
+        symbols: int | None = None,
+        decoder: str | Callable | None = None,
+        learner: BinaryLearner | str | None = None,
+        C: float | None = None,
+        kernel: str | None = None,
+        gamma: float | str | None = "scale",
+        degree: int | None = None,
+        coef0: float | None = None,
+        tol: float | None = None,
+        n_landmarks: int | None = None,
+        alpha: float | str | None = None,
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
+        num_leaves: int | None = None,
+        min_child_samples: int | None = None,
+        options: str = "",
+        normalise: bool | str = "auto",
+        n_components: int | None = None,
+        platt: str = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        priors: Any = None,
+        member_weights: str | None = None,
+        calibrated: bool = True,
+        reject: float | None = None,
+        max_error: float | None = None,
+        confidence: float = 0.95,
+        costs: Any = None,
+        reject_label: Any = None,
+        random_state: Any = 1,
+        n_jobs: int | None = None,
+        time_limit: float = 300.0,
+    ) -> None:
         parameters = dict(locals())
         del parameters["self"]
         vars(self).update(parameters)
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the binary classifiers on X (n_samples, n_features) with classes y (n_samples,).
 
         sample_weight (n_samples,): numbers of 0 or more, or None where all samples count alike: a
@@ -302,7 +313,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 if tree is None and self._searches:
                     _, tree = search_best(data, settings, time.monotonic() + self.time_limit)
                 elif tree is None:
-                    tree, settings = designed(self.control, data, labelled.names, settings)
+                    tree, settings = designed(self._layout, data, labelled.names, settings)
                 decoding = self._decoder_for(tree)
                 self._deciding(decoding, labelled)  # refused before the training
                 configuration = train_tree(
@@ -329,17 +340,17 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def tune(
         self,
-        X,
-        y,
-        by="log_loss",
+        X: Any,
+        y: Any,
         *,
-        search="fast",
-        time_limit=None,
-        space=None,
-        progress=None,
-        sample_weight=None,
-        groups=None,
-    ):
+        by: str = "log_loss",
+        search: str = "fast",
+        time_limit: float | None = None,
+        space: Any = None,
+        progress: Callable | None = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> tuple[Self, dict]:
         """Fit a copy of the estimator with the parameters that a search by cross-validation finds.
 
         The search is that of the command tune_m: it proposes its own grid, and refines it.  Its
@@ -400,7 +411,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         with errors_as_value_error():
             data, tree, _, settings = tuned._prepare(X, y, sample_weight, groups)
             result, best = search_options(
-                tree or self.control,
+                tree or self._layout,
                 data,
                 settings,
                 None if self.decoder is None else (self.decoder,),
@@ -426,9 +437,26 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return tuned.fit(X, y, sample_weight, groups), result
 
     @property
+    def _layout(self):
+        """The control, or its alias, the scheme; ValueError for what is given by mistake."""
+        layout = self.control if self.scheme is None else self.scheme
+        if layout is None:
+            layout = "one-vs-one" if self.symbols is None else "random"
+        if isinstance(layout, type) or hasattr(layout, "fit"):
+            raise ValueError(
+                "the first parameter is the control, such as 'one-vs-one': a classifier is given as "
+                "`estimator`"
+            )
+        if isinstance(self.estimator, type):
+            raise ValueError(
+                f"`estimator`: expected an instance, {self.estimator.__name__}(), not the class"
+            )
+        return layout
+
+    @property
     def _searches(self):
         """True if `fit` looks for the best control."""
-        return isinstance(self.control, str) and self.control == BEST
+        return isinstance(self._layout, str) and self._layout == BEST
 
     def _prepare(self, X, y, sample_weight, groups):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
@@ -449,9 +477,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         labelled = labels_for(classes)
         labels = sorted(labelled.labels.tolist())
         if self.symbols is None:
-            tree = given_control(self.control, labels, labelled.names)
+            tree = given_control(self._layout, labels, labelled.names)
         else:
-            tree = symbol_tree(self.control, labels, self.symbols, seed, labelled.names)
+            tree = symbol_tree(self._layout, labels, self.symbols, seed, labelled.names)
         if isinstance(tree, Tree):
             tree, labelled = named(tree, labelled)
         else:
@@ -535,6 +563,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _learner_can(self, name):
         try:
+            self._layout  # whose mistakes are told first
             learner = learner_of(self)
             if isinstance(learner, str):
                 learner = parse_options(learner)
@@ -558,7 +587,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = self.estimator is None or self._keeps_sparse
         return tags
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The classes (n_samples,) of X (n_samples, n_features).
 
         With `reject` or `max_error`, points without an answer have `reject_label`.
@@ -572,7 +601,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         ]
 
     @available_if(_has(gives_probabilities))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n_samples, n_classes), in the order of `classes_`.
 
         Decoders by votes or losses, and "recursive", do not give them.
@@ -580,12 +609,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return self._answers(X).columns[:, self._labelled.columns]
 
     @available_if(_has(gives_probabilities))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """The natural logarithms of `predict_proba`, (n_samples, n_classes); -inf for 0."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def predict_top(self, X, k=3):
+    def predict_top(self, X: Any, k: int = 3) -> tuple[np.ndarray, np.ndarray]:
         """The k most probable classes and their probabilities, in descending order.
 
         The probabilities are those of `predict_proba`.  For a tree with the decoder "recursive"
@@ -611,7 +640,15 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return self.classes_[self._labelled.positions(answers.ranked)], answers.columns
 
     @available_if(_has(gives_probabilities))
-    def predict_set(self, X, *, coverage=0.95, by_class=False, score="lac", allow_empty=False):
+    def predict_set(
+        self,
+        X: Any,
+        *,
+        coverage: float = 0.95,
+        by_class: bool = False,
+        score: str = "lac",
+        allow_empty: bool = False,
+    ) -> np.ndarray:
         """Sets of classes that hold the true one with probability `coverage` or more.
 
         The probability is over calibration points and new points of the same kind together, and
@@ -661,7 +698,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             fill_empty_sets(sets, p)
         return sets[:, self._labelled.columns]
 
-    def calibrate(self, X, y, map=None, sample_weight=None, groups=None):
+    def calibrate(
+        self, X: Any, y: Any, map: str | None = None, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
         """Calibrate a fitted model with points that it was not fitted to.
 
         They take the place of the calibration points of `fit`.  With the map that `fit` made,
@@ -736,7 +775,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             )
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Scores (n_samples, n_classes) whose largest is the predicted class.
 
         They are what the decoder finds for the classes: probabilities, or votes; with `costs`
@@ -767,7 +806,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         scores[tied, positions[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
         return scores
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Write the model as a `.mbm` file, which the commands read and `load` reads back.
 
         It has the names of features, by which `classify_m` finds the columns of tables, and those
@@ -784,7 +823,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             save(path, self.configuration_)
 
     @classmethod
-    def load(cls, path, *, normalisation=None, models_in=None, **parameters):
+    def load(
+        cls,
+        path: str | os.PathLike,
+        *,
+        normalisation: Any = None,
+        models_in: str | os.PathLike | None = None,
+        **parameters: Any,
+    ) -> Self:
         """The fitted estimator of any model file, or of a control file and its models.
 
         path: a `.mbm` file, libAGF's ASCII model, a LIBSVM model, or what multi_borders
@@ -891,14 +937,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             tree = self.configuration_.tree
             return decoders_of(tree, (self.decoder_,))[0], tree
         if self.symbols is not None:
-            tree = symbol_tree(self.control, range(4), self.symbols)
-        elif not is_scheme(self.control):
-            k = np.shape(self.control)[-1] if isinstance(self.control, (np.ndarray, list)) else 4
-            tree = given_control(self.control, range(k))
+            tree = symbol_tree(self._layout, range(4), self.symbols)
+        elif not is_scheme(self._layout):
+            k = np.shape(self._layout)[-1] if isinstance(self._layout, (np.ndarray, list)) else 4
+            tree = given_control(self._layout, range(k))
         elif self._searches:
             tree = design.sketch("one-vs-one")
         else:
-            tree = design.sketch(self.control)
+            tree = design.sketch(self._layout)
         return self._decoder_for(tree), tree
 
     def _calibration(self):

@@ -50,8 +50,6 @@ from ..training.fit import TrainingSettings
 from ..training.in_memory import checked_points, train_configuration
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from typing_extensions import Unpack
 
     from ..data.normalisation import Normalisation
@@ -67,7 +65,7 @@ class TrainingKeywords(TypedDict, total=False):
     normalisation: Normalisation | None
     platt: str
     calibration: int
-    workers: int | Executor
+    workers: Any
     kernel_memory: int | None
     decoders: Sequence[str | Callable]
     member_weights: str | None

@@ -596,3 +596,22 @@ def test_the_best_control_is_that_of_train_best(monkeypatch):
     with pytest.raises(ValueError, match="control='best' chooses the learner and its options"):
         MultiClassFromBinary("best", C=3).fit(x, y)
     assert hasattr(MultiClassFromBinary("best"), "predict_proba")
+
+
+def test_what_is_given_in_the_wrong_place_is_told():
+    from sklearn.svm import SVC
+
+    x, y = points()
+    for wrong, told in (
+        (lambda: MultiClassFromBinary(SVC()), "the first parameter is the control"),
+        (lambda: MultiClassFromBinary(SVC), "the first parameter is the control"),
+        (lambda: MultiClassFromBinary(estimator=SVC), r"expected an instance, SVC\(\)"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            wrong().fit(x, y)
+    second = MultiClassFromBinary("ovr", SVC())
+    assert second.estimator is not None and second.fit(x, y).score(x, y) > 0.5
+    named = MultiClassFromBinary(scheme="tree").fit(x, y)
+    assert options_told(named) == options_told(MultiClassFromBinary("tree").fit(x, y))
+    search = GridSearchCV(MultiClassFromBinary(), {"scheme": ["ovo", "ovr"]}, cv=2).fit(x, y)
+    assert search.best_params_["scheme"] in ("ovo", "ovr")
