@@ -423,7 +423,7 @@ def _means(x, features):
 def _quantiles(x, features):
     """The `QUANTILES` (m, 5) of features (m,) of points, without what is missing."""
     out = np.zeros((len(features), len(QUANTILES)))
-    step = max(1, _GATHERED // len(x))
+    step = max(1, min(len(features), _GATHERED // len(x)))
     refuse_beyond(8 * step * len(x), "the values of a column, for their median,", None)
     for start in range(0, len(features), step):
         group = features[start : start + step]

@@ -5,9 +5,10 @@
 
 `collars` and `survey` (tests/support/made_tables.py) are tables of text with units, marks and
 words for what is missing. A third of the animals, or of the plots, is held out. The training
-rows are read by agf_train once as they are: its messages are printed. Then the options of
-OPTIONS, which are what the messages say, are given: log loss of the new rows, whose cells are as
-raw, beside LightGBM on the table that was cleaned by hand, which is stopped early by other groups.
+rows are read by table2agf once as they are: its messages are printed. Then it gets the options of
+OPTIONS, which are what the messages say, and agf_train reads the table by the recipe: log loss of
+the new rows, whose cells are as raw, beside LightGBM on the table that was cleaned by hand, which
+is stopped early by other groups.
 --root runs the commands of another checkout, --utf-8 is for those that read nothing else;
 --options TABLE=... gives it other options, and --pace P has the clock of processor_clock.py.
 """
@@ -90,15 +91,21 @@ def hand_cleaned(cleaned, group, train, test, seed):
     return losses(model.predict_proba(x.iloc[test]), model.classes_, y[test])
 
 
-def answer(root, name, options, files, pace):
+def answer(root, options, files, pace):
     """Train with options and classify; -> (p (n, k) and classes, or None; messages)."""
     train, test = files
-    arguments = ["--label", "class", "-j", "1", "--time-limit", "60", *shlex.split(options)]
-    status, told = run(root, "agf_train", [*arguments, train, "model.mbm"], pace)
+    options = ["--label", "class", *shlex.split(options)]
+    status, told = run(root, "table2agf", [*options, f"{train}.csv", train])
+    told = f"table2agf {shlex.join(options)}: {told}"
     if status:
-        return None, f"agf_train {options}: {told}"
+        return None, told
+    limits = ["-j", "1", "--time-limit", "60"]
+    status, told_of_training = run(root, "agf_train", [*limits, f"{train}.csv", "model.mbm"], pace)
+    told += f"\n{told_of_training}"
+    if status:
+        return None, told
     status, told_of_answers = run(root, "classify_m", ["model.mbm", test, "answers.csv"])
-    told = f"agf_train {options}: {told}\n{told_of_answers}"
+    told += f"\n{told_of_answers}"
     if not os.path.exists("answers.csv"):
         return None, told
     answers = pandas.read_csv("answers.csv")
@@ -113,7 +120,7 @@ def measure(name, seed, args, options):
     train, test = divide(cleaned[group], seed)
     apart = hand_cleaned(cleaned, group, train, test, seed)
     write_columns("raw.csv", select_rows(table, train), **form)
-    status, told = run(args.root, "agf_train", ["--label", "class", "raw.csv", "raw.mbm"])
+    status, told = run(args.root, "table2agf", ["--label", "class", "raw.csv", "raw"])
     print(f"{name} {seed}, the first run: status {status}\n{told}")
     table = mend(table)
     if args.utf_8:
@@ -122,7 +129,7 @@ def measure(name, seed, args, options):
     held_out = select_rows(table, test)
     held_out.pop("class")
     write_columns("test.csv", held_out, **form)
-    result, told = answer(args.root, name, options, ("train.csv", "test.csv"), args.pace)
+    result, told = answer(args.root, options, ("train", "test.csv"), args.pace)
     print(told)
     shares = pandas.Series(cleaned["class"][train]).value_counts(normalize=True)
     alone = -np.log(shares[cleaned["class"][test]].to_numpy())

@@ -22,6 +22,7 @@ PATIENCE = 20  # seconds: a guard against hanging, no measurement
 # What is said of a file as a whole has no line.
 WITHOUT_LINE = (
     "has no ",
+    "there is no column",
     "has words as labels",
     "holds no ",
     "expected JSON",
@@ -94,15 +95,16 @@ def outcome(reader, path, data):
 
 
 SIDECARS = {"calibration", "recipe"}  # they tell the path of the key
+SURVEYS = {"survey of a table"}  # they tell a row in the text, and problems of several columns
 
 
 def check_message(error, reader, path):
-    """One line of bounded length, with the file and, for text, the line."""
-    text = str(error)
-    if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in text):
-        raise Peculiar(f"what cannot be printed is in the message {text!r}")
-    if len(text) > LONGEST:
-        raise Peculiar(f"a message of {len(text)} characters")
+    """One line of bounded length, with the file and, for text, the line; surveys have several."""
+    texts = [str(error)]
+    if reader.name in SURVEYS:
+        texts = texts[0].split("\n")
+    for text in texts:
+        _check_line(text)
     told = error.file or ""
     others = reader.name.endswith(" used")  # it may be a control file by chance, and name others
     if not (
@@ -112,17 +114,26 @@ def check_message(error, reader, path):
         or others
         and told
     ):
-        raise Peculiar(f"the file is not told: {text}")
+        raise Peculiar(f"the file is not told: {texts[0]}")
+    is_told = error.line is not None or error.message.startswith(
+        ("row ", "column", "the first row")
+    )
     if (
         reader.text
-        and error.line is None
-        and not error.message.startswith(("row ", "column", "the first row"))
+        and not is_told
         and reader.name not in SIDECARS
-        and not any(part in text for part in WITHOUT_LINE)
+        and not any(part in texts[0] for part in WITHOUT_LINE)
     ):
-        raise Peculiar(f"the line is not told: {text}")
+        raise Peculiar(f"the line is not told: {texts[0]}")
     if error.line is not None and error.line < 1:
         raise Peculiar(f"line {error.line}")
+
+
+def _check_line(text):
+    if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in text):
+        raise Peculiar(f"what cannot be printed is in the message {text!r}")
+    if len(text) > LONGEST:
+        raise Peculiar(f"a message of {len(text)} characters")
 
 
 @contextmanager

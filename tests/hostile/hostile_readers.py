@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from hostile_store import calibration, check_visible, forest, RECIPE
+from made_tables import collars, mend, select_rows, survey
 
 from agfmc.control.graphviz import format_dot
 from agfmc.control.matrix import parse_matrix
@@ -48,6 +49,7 @@ from agfmc.models import control_files, libagf, libsvm as libsvm_model
 from agfmc.learners import logistic as logistic_model
 from agfmc.learners import trees as boosted_model
 from agfmc.tables import reading as table, recipe_file
+from agfmc.tables.types import ColumnRoles
 from agfmc.tables.words import Words
 from agfmc.files import codec, opening
 from agfmc.models.checks import check_configuration
@@ -467,6 +469,27 @@ def rows_of(path, **options):
     return found
 
 
+def surveyed(path):
+    """The points of a table for training, by the recipe that a survey of it makes."""
+    form = InputFormat("table", roles=ColumnRoles(label="class"))
+    return from_table.read_table(path, form)
+
+
+def surveyed_points(data, raw):
+    """Points are finite, or missing where the recipe keeps that; a label for each."""
+    assert len(data.x) == len(data.y) > 0 and data.recipe is not None
+    assert recipe_file.format_recipe(data.recipe)
+    all_finite(np.asarray(data.x))
+
+
+def raw_table(make, delimiter):
+    """A few rows, of those that differ, of a table as people have them."""
+    table, _ = make()
+    table = select_rows(mend(table), slice(None, None, 150))
+    lines = (delimiter.join(row) for row in (table, *zip(*table.values())))
+    return "\n".join(lines).replace(", ", ",").encode() + b"\n"
+
+
 def arrived(path):
     """Points of lines that come a few at a time."""
     with opening.open_input(path, raw=True) as file:
@@ -679,6 +702,8 @@ CALIBRATION = calibration_file.format_calibration(
 ).encode()
 PAIRS = b"0 1 5 1 6 2\n# x\n1 2 6 0 7 3\n0 2 5 0 7 7\n2 0 1 4 3\n"
 TABLE = b'id,size,"co,lour"\r\n1,2.5,red\r\n\r\n2,NA," b\xc3\xa4r"\r\n3,-1e3,"say ""x""\ntwice"\r\n'
+COLLARS = raw_table(collars, ";")
+SURVEY = raw_table(survey, ";")
 GZ = gzip.compress(TABLE, mtime=0)
 PARQUET = arrow_bytes(parquet_bytes)
 FEATHER = arrow_bytes(feather_bytes)
@@ -1230,6 +1255,14 @@ def readers():
             True,
             tabled,
             ["tables.reading.open_table"],
+        ),
+        (
+            "survey of a table",
+            surveyed,
+            [COLLARS, SURVEY],
+            True,
+            surveyed_points,
+            [],
         ),
         (
             "lines of a table",
