@@ -30,10 +30,12 @@ def _command_of(name):
 def launch(path: str) -> None:
     """Run the command of the name of the file `path`, and end with its exit status."""
     status = main_of(os.path.basename(os.path.realpath(path)))()
-    if threading.active_count() > 1:  # one that was left behind may be within a library,
+    # A thread that was left behind may be within a library, which ends with the process, and it
+    # would then end by a fault; those of PyArrow, which Python does not count, read files ahead.
+    if threading.active_count() > 1 or "pyarrow" in sys.modules:
         from ..files.atomic import remove_temporaries
 
-        sys.stdout.flush()  # which ends with the process, and it would then end by a fault
+        sys.stdout.flush()
         remove_temporaries()
         os._exit(status)
     sys.exit(status)

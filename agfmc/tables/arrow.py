@@ -408,9 +408,10 @@ class TextTable(ArrowTable):
         end = "\0" + self._source.delimiter * width
         columns = [str(at) for at in requested] or ["0"]
         done = 0
+        stream = self._source.open_rows(f"{end}\n".encode())
         with self._long_rows(1):
             reader = csv.open_csv(
-                self.pa.PythonFile(self._source.open_rows(f"{end}\n".encode()), "r"),
+                self.pa.PythonFile(stream, "r"),
                 csv.ReadOptions(
                     use_threads=False,  # with threads rows have no numbers
                     block_size=self._block,
@@ -429,16 +430,25 @@ class TextTable(ArrowTable):
                     include_columns=columns,
                 ),
             )
-        while not ragged or done < ragged[0].number - 1:
-            with self._long_rows(done + 1):
-                batch = next(reader, None)
-            if batch is None:
-                break
-            rows = batch.num_rows
-            if ragged:
-                rows = min(rows, ragged[0].number - 1 - done)
-            yield rows, {at: batch.column(str(at)).slice(0, rows) for at in requested}
-            done += rows
+        try:
+            while not ragged or done < ragged[0].number - 1:
+                with self._long_rows(done + 1):
+                    batch = next(reader, None)
+                if batch is None:
+                    break
+                rows = batch.num_rows
+                if ragged:
+                    rows = min(rows, ragged[0].number - 1 - done)
+                yield rows, {at: batch.column(str(at)).slice(0, rows) for at in requested}
+                done += rows
+        finally:
+            # A thread of PyArrow that reads ahead, and is within the stream when Python ends, ends
+            # the process by a fault. A pipe may let it wait without end.
+            stream.is_stopped = True
+            if self._source.is_file or ragged:
+                with suppress(Exception):
+                    for _ in reader:
+                        pass
         if ragged and ragged[0].text == end:
             return
         if ragged and "\0" not in ragged[0].text:

@@ -122,15 +122,15 @@ class _Utf8:
 class _Joined:
     """The streams one behind the other."""
 
-    closed = False
+    closed = is_stopped = False
 
     def __init__(self, *streams):
         self._streams = list(streams)
 
     def read(self, size):
-        """So many bytes, fewer at the end."""
+        """So many bytes, fewer at the end and behind a stop."""
         data = b""
-        while self._streams and len(data) < size:
+        while self._streams and len(data) < size and not self.is_stopped:
             piece = self._streams[0].read(size - len(data))
             if not piece:
                 del self._streams[0]
@@ -148,7 +148,7 @@ class TextSource:
     def __init__(self, file, head, form: TableFormat, name: str):
         self.quotes, self.header, self.delimiter = form.quotes, form.header, form.delimiter
         self._file, self._name, self._encoding = file, name, form.encoding
-        self._is_file = head is None
+        self.is_file = head is None
         self._stream = self._open(head)
         _refuse_foreign(self._raw_head, name)
         data = read_all(self._stream, _FIRST)
@@ -187,7 +187,7 @@ class TextSource:
         """A stream of the rows, behind the header, in UTF-8, with `end` behind them."""
         rows, stream = self._rows, self._stream
         self._rows = None
-        if rows is None and not self._is_file:
+        if rows is None and not self.is_file:
             raise UsageError("this table can be read only once", file=self._name)
         if rows is None:
             if stream.encoding == WINDOWS:  # which is said once

@@ -14,7 +14,7 @@ def animals(folder):
 @pytest.fixture
 def plots(folder):
     table, _ = survey()
-    write_columns("survey.csv", table, delimiter=";")
+    write_columns("survey.csv", table, delimiter=";", encoding="cp1252")
 
 
 def test_one_run_names_all_columns_of_collars(animals, run):
@@ -36,11 +36,12 @@ def test_the_second_run_trains_on_collars(animals, run):
 
 
 def test_the_second_run_trains_on_the_survey(plots, run):
-    """All but the spelling of words has one meaning."""
+    """All but the spelling of words has one meaning, the encoding too."""
     first = run("table2agf", "survey.csv", "points")
     assert "column 'class'" in first.err and "differ from others in case" in first.err
     done = run("table2agf", "--fold-case", "--group=Fläche", "survey.csv", "points")
     for words in (
+        "windows-1252",
         "decimals have commas",
         "'Höhe' (m), 'Neigung' (%)",
         "'k.A.' in 'pH-Wert' (45)",

@@ -3,12 +3,13 @@
 import gzip
 import io
 import os
+import time
 
 import numpy as np
 import pytest
 
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
-from agfmc.tables import words
+from agfmc.tables import reading, words
 from agfmc.tables.words import number_of, Words
 from agfmc.tables.reading import open_table
 from agfmc.tables.types import TableFormat
@@ -379,3 +380,28 @@ def test_decimal_commas():
             )
     with pytest.raises(UsageError, match="`decimal`: expected a point or a comma, found ';'"):
         TableFormat(decimal=";")
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_no_thread_reads_ahead_behind_the_last_block(is_whole, tmp_path, monkeypatch):
+    """One that is within the file when Python ends lets the process end by a fault."""
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + "1,2\n" * 4000)
+    reads = []
+
+    def read(stream, size, read=reading._Joined.read):
+        time.sleep(0.01)
+        data = read(stream, size)
+        reads.append(len(data))
+        return data
+
+    monkeypatch.setattr(reading._Joined, "read", read)
+    with reading.open_table(path, block=1024) as table:
+        blocks = table.blocks({0: "number"})
+        next(blocks)
+        if is_whole:
+            assert sum(block.rows for block in blocks) > 3000
+        blocks.close()
+        count = len(reads)
+        time.sleep(0.05)
+    assert len(reads) == count
