@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +17,10 @@ from ..core.memory import memory_limit, refuse_beyond
 from ..core.rows import by_name
 from ..files.codec import json_object
 from ..files.kinds import answer_format
-from ..files.opening import read_bytes
+from ..files.opening import is_stream, read_bytes
 from ..tables.ids import _ids, _MOST_HEADS
 from ..tables.reading import open_table
-from ..tables.words import row_error, Table, Words
+from ..tables.words import no_line, row_error, Table, Words
 from ..tables.types import ROW, TableFormat
 
 BETWEEN = " | "  # of the names in a set
@@ -38,6 +39,7 @@ class AnswerColumns(NamedTuple):
     counted: str
     numbers: np.ndarray
     cells: Mapping[str, Any]
+    line_of: Callable[[int], int | None] = no_line
 
     def error(self, row: int, message: str) -> DataError:
         """The error in a row, from 0."""
@@ -59,7 +61,15 @@ def open_answers(path: str, form: TableFormat = TableFormat()) -> AbstractContex
 def answers_in_table(path: str, form: TableFormat) -> Iterator:
     """As `open_answers`, for a table."""
     with open_table(path, form) as table:
-        yield _AnswersOfTable(table)
+        yield _AnswersOfTable(table, partial(_line_in, path, form))
+
+
+def _line_in(path, form, row):
+    """The line of a row in a table that is closed by now, None for one that cannot be read again."""
+    if is_stream(path):
+        return None
+    with open_table(path, form) as table:
+        return table.line_of(row)
 
 
 def answers_in_lines(path: str, form: TableFormat) -> AbstractContextManager:
@@ -70,10 +80,11 @@ def answers_in_lines(path: str, form: TableFormat) -> AbstractContextManager:
 class _AnswersOfTable:
     """Answers in a table."""
 
-    def __init__(self, table: Table):
+    def __init__(self, table: Table, line_of: Callable):
         self.file = table.file
         self.names = table.names
         self._table = table
+        self._line_of = line_of
 
     def read(self, kinds):
         table = self._table
@@ -96,6 +107,7 @@ class _AnswersOfTable:
             table.counted,
             np.concatenate(numbers),
             {name: _concatenated(cells, kinds[name]) for name, cells in parts.items()},
+            self._line_of,
         )
 
 

@@ -37,7 +37,7 @@ class AnswerTable:
         text = self.text.format_answers(
             [self._values(part, answers) for part in self.text.parts if part.kind != FLAGS]
         )
-        return replace(answers, columns=None, ranked=None, winner=None, explanation=None), text
+        return replace(answers, columns=None, ranked=None, explanation=None), text
 
     def _values(self, part, answers):
         if part.name == AGAINST:

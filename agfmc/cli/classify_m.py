@@ -74,6 +74,7 @@ def get_parser():
     )
     _add_decoding(parser.group("decoding"))
     _add_guarantees(parser.group("answers with a guarantee"))
+    _add_monitor(parser.group("new rows over time"))
     _add_queries(parser.group("decoders that evaluate some of the classifiers"))
     kinds = add_input_kind(parser, "test", roles=False)
     kinds.add("-C, --no-labels", "with -A: the lines have no labels")
@@ -300,6 +301,16 @@ def _add_guarantees(group):
     )
 
 
+def _add_monitor(group):
+    group.add(
+        "--monitor FILE",
+        "watch whether rows are still as the calibration points were: warn, once, where the "
+        "monitor reaches 100, as it does by chance in one stream of a hundred at most; its state "
+        "is read from FILE, if that exists, and written to it",
+        excludes=("-O", "--priors", "--costs"),
+    )
+
+
 def _add_queries(group):
     group.add(
         "--opponents L",
@@ -338,6 +349,7 @@ class _Request:
     to_table : answers are a table, with `all_columns` beside all columns of the points, with `flag`
         beside what is unlike training
     strict : a row that cannot be answered is an error
+    monitor : file with the state of a monitor of the answers, or None
     stream : each line of the points is answered as it comes
     format : that of a table on standard output, or None
     header, decisions, margins : these are printed
@@ -358,6 +370,7 @@ class _Request:
     all_columns: bool
     flag: bool
     strict: bool
+    monitor: str | None
     stream: bool
     format: str | None
     header: bool

@@ -201,11 +201,11 @@ def _flushed(status, message=None, cause=None, debug=False):
             fields["traceback"] = "".join(traceback.format_exception(cause))
         fields = {name: value for name, value in fields.items() if value is not None}
         if isinstance(cause, DataErrors):
-            messages = message.split("\n")
+            for problem in cause.problems:
+                place = {**fields, **({} if problem.line is None else {"line": problem.line})}
+                write_message(str(problem), status=status, **place)
         else:
-            messages = [message]
-        for text in messages:
-            write_message(text, status=status, **fields)
+            write_message(message, status=status, **fields)
     return status
 
 

@@ -199,21 +199,19 @@ class DataErrors(DataError):
 
     Parameters
     ----------
-    problems : sequence of str
+    problems : sequence of DataError
         What is wrong, each in one line.
-    file : str or path-like, default=None
-        Name of the file.
     """
 
-    def __init__(self, problems, *, file=None):
-        super().__init__("\n".join(problems), file=file)
+    def __init__(self, problems):
+        super().__init__("\n".join(problem.message for problem in problems), file=problems[0].file)
         self.problems = tuple(problems)
 
     def __str__(self):
-        return "\n".join(str(DataError(text, file=self.file)) for text in self.problems)
+        return "\n".join(map(str, self.problems))
 
     def __reduce__(self):
-        return partial(type(self), self.problems, file=self.file), ()
+        return type(self), (self.problems,)
 
 
 class ControlError(AgfmcError):

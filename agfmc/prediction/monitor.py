@@ -19,6 +19,7 @@ of a long stream is small; ties are broken at random, and p values stay exactly 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -36,6 +37,7 @@ _EXPONENTS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 
 _BINS = 256  # of scores
 _MOST_CLASSES = 50  # whose shares are watched
 _CELLS = 1 << 20  # numbers of one array at a time
+_SAVED_ROWS = 10_000  # after which a state is written
 _TRACE = 256  # values that are kept for a picture: every second one goes where there are more
 _LARGEST_FILE = 1 << 20  # bytes of a state
 
@@ -110,6 +112,7 @@ class Monitor:
     def __init__(self, state: MonitorState, labels: np.ndarray):
         self.state = state
         self._labels = labels
+        self._saved = state.rows
 
     @property
     def value(self) -> float:
@@ -148,10 +151,12 @@ class Monitor:
                 else "the monitor is of answers, whose true classes it does not take"
             )
         if truth is None:
-            scores = 1.0 - answers.winner
-            labels = answers.classes
+            answered = np.isfinite(answers.winner)  # others had no data
+            scores = 1.0 - answers.winner[answered]
+            labels = answers.classes[answered]
         else:
             known = np.flatnonzero(np.isin(truth, self._labels))
+            known = known[np.isfinite(answers.columns[known, 0])]
             labels = np.asarray(truth)[known]
             scores = 1.0 - answers.columns[known, np.searchsorted(self._labels, labels)]
         classes = np.searchsorted(self._labels, labels)
@@ -232,10 +237,22 @@ class Monitor:
                 "streams at most; probabilities and guarantees need a new calibration"
             )
 
+    def watch(self, answers: Iterable[tuple], file: str, path: str) -> Iterator[tuple]:
+        """Yield pairs of `Answers` and others, which are taken; warn of an alarm, and write the state
+        to `path` now and then."""
+        for block, *others in answers:
+            before = self.state.rows
+            self.add(block)
+            self.warn(before, file)
+            if self.state.rows - self._saved >= _SAVED_ROWS:
+                self.save(path)
+            yield (block, *others)
+
     def save(self, path: str) -> None:
         """Write the state to a file, whole or not at all."""
         with replacing(path) as file:
             file.write(_STATE.format(self.state, path))
+        self._saved = self.state.rows
 
 
 def load_state(path: str, model: str, decoder: str) -> MonitorState:

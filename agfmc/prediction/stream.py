@@ -25,6 +25,10 @@ class LineAnswers:
     rows : RowsToClassify, or the `InputFormat` of LIBSVM text
     warn : function of the `DataError` of each wrong line, which gives the words of its answer;
         `failed` is the number of these lines
+
+    Attributes
+    ----------
+    watched : function of the pairs of answers and text, which yields them, to be set
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class LineAnswers:
         self.ignored: Counter[str] = Counter()  # as of `svm_chunks`
         self._classifier, self._rows, self._table, self._file = classifier, rows, table, file
         self._warn, self._explainer, self._counter = warn, explainer, counter
+        self.watched: Callable = iter
 
     def __call__(self, data: bytes, line: int) -> list[tuple]:
         """(cells of the head, formatted answers) of lines; the number of the first is `line`."""
@@ -71,7 +76,7 @@ class LineAnswers:
                 above = data[:middle]
                 return self(above, line) + self(data[middle:], line + above.count(b"\n"))
             return self._fail(error.message, data, line, first)
-        for block, _ in answers:
+        for block, _ in self.watched(answers):
             self.summary.add(block, self._counter)
         return [(cells, text) for cells, (_, text) in zip(heads, answers)]
 

@@ -78,7 +78,7 @@ class ArrowTable(Table):
             columns = {}
             faults = []
             numbers = range(first, first + rows)
-            block = Block(rows, self.file, self.counted, columns, numbers)
+            block = Block(rows, self.file, self.counted, columns, numbers, self.line_of)
             for at, kind in kinds.items():
                 with self.reading():
                     columns[at], row, cell = self._column(arrays[at], kind, at)
@@ -393,6 +393,10 @@ class TextTable(ArrowTable):
         self._source = source
         self._block = max(block, _CELL * len(names))
         self.decimal = source.decimal
+
+    def line_of(self, row):
+        """The line of a row, as of `TextSource`."""
+        return self._source.line_of(row)
 
     def batches(self, requested):
         """Batches of strings; the rows before a ragged one are yielded first."""

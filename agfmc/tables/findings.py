@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict
 
 import numpy as np
 
-from ..core.errors import AgfmcNotice, DataErrors, one_line
+from ..core.errors import AgfmcNotice, DataError, DataErrors, one_line
 from ..core.text import first_words
 from .number_forms import Fault
 from .roles import quoted
@@ -27,7 +28,7 @@ class Findings:
 
     def __init__(self, table: Table):
         self._table = table
-        self._problems: list[tuple[int, str]] = []
+        self._problems: list[tuple[int, str, int | None]] = []
         self._faults: dict[int, Fault] = {}
         self.left_out: dict[str, list[str]] = defaultdict(list)
         self.taken: dict[str, list[str]] = defaultdict(list)
@@ -51,7 +52,7 @@ class Findings:
         place = f"column {quoted(self._table.names[position])}"
         if row is not None:
             place += f", {self.place(row)}"
-        self._problems.append((position, f"{place}: {text}"))
+        self._problems.append((position, f"{place}: {text}", row))
 
     def add_fault(self, position: int, fault: Fault) -> None:
         """A column with cells that cannot be used, of which the first is shown."""
@@ -64,8 +65,16 @@ class Findings:
             self._find_examples(faults)
         if self._problems:
             self._give_doubts()
-            problems = [text for _, text in sorted(self._problems, key=lambda pair: pair[0])]
-            raise DataErrors(problems, file=self._table.file)
+            ordered = sorted(self._problems, key=operator.itemgetter(0))
+            table = self._table
+            raise DataErrors(
+                [
+                    DataError(
+                        text, file=table.file, line=None if row is None else table.line_of(row)
+                    )
+                    for _, text, row in ordered
+                ]
+            )
 
     def _find_examples(self, faults):
         for block in self._table.blocks(dict.fromkeys(faults, "words")):

@@ -109,10 +109,11 @@ class TableEncoder:
         for kind, column, missing in gaps:
             self._note(block, kind, column, missing, None, ~self._failed)
         if self._errors:
-            error = block.error(*min(self._errors, key=operator.itemgetter(0)))
+            # of the first row: to find its line takes as long as to read the table
+            if self._answers != "most" or self._first_error is None:
+                self._first_error = block.error(*min(self._errors, key=operator.itemgetter(0)))
             if self._answers != "most":
-                raise error
-            self._first_error = self._first_error or error
+                raise self._first_error
             self.unanswered += int(np.count_nonzero(self._failed))
             x[self._failed] = np.nan
         return x

@@ -138,6 +138,32 @@ class _Joined:
         return data
 
 
+class _Apart:
+    """A stream of an open file from its beginning, which another thread may be reading."""
+
+    def __init__(self, descriptor: int):
+        self._descriptor, self._at = descriptor, 0
+
+    def read(self, size: int) -> bytes:
+        """So many of the next bytes, fewer at the end."""
+        data = os.pread(self._descriptor, size, self._at)
+        self._at += len(data)
+        return data
+
+
+def _lines(stream):
+    """The lines of a stream of UTF-8, with their ends."""
+    rest = b""
+    while data := stream.read(_FIRST):
+        *lines, rest = (rest + data).splitlines(keepends=True)
+        if rest.endswith(b"\n"):
+            lines.append(rest)
+            rest = b""
+        yield from (line.decode("utf-8", "surrogateescape") for line in lines)
+    if rest:
+        yield rest.decode("utf-8", "surrogateescape")
+
+
 class TextSource:
     """A text with a table, perhaps compressed with gzip, whose first row, `cells`, is read.
 
@@ -177,6 +203,9 @@ class TextSource:
             stream.seek(0)
         else:
             stream = Chained(head, self._file)
+        return self._text_of(stream)
+
+    def _text_of(self, stream):
         self._raw_head = read_all(stream, _MAGIC)
         stream = Chained(self._raw_head, stream)
         if self._raw_head.startswith(GZIP):
@@ -196,6 +225,26 @@ class TextSource:
             read_all(stream, self._skipped)
             rows = b""
         return _Joined(io.BytesIO(rows), stream, io.BytesIO(b"\n" + end))
+
+    def line_of(self, row: int) -> int | None:
+        """The line in which a row begins, both from 1; None for a stream, which cannot be read again."""
+        if not self._is_file:
+            return None
+        if isinstance(self._file, io.BytesIO):
+            again = io.BytesIO(self._file.getvalue())
+        else:
+            again = _Apart(self._file.fileno())
+        reader = self.reader(_lines(self._text_of(again)), strict=False)
+        wanted = row + bool(self.header)
+        line = 1
+        with suppress(csv.Error):
+            for cells in reader:
+                is_row = bool(cells) and not (line == 1 and cells[0].startswith("sep="))
+                wanted -= is_row
+                if not wanted:
+                    return line
+                line = reader.line_num + 1
+        return None
 
     def reader(self, lines: Iterable[str], strict: bool = True) -> Iterator[list[str]]:
         """The cells of lines, split by Python's module csv."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -38,6 +38,10 @@ class Words(NamedTuple):
     codes: np.ndarray
 
 
+def no_line(row: int) -> None:
+    """The line of a row in a table that has no lines."""
+
+
 @dataclass(frozen=True)
 class Block:
     """Some rows of a table: the requested columns of `rows` rows, by their position.
@@ -50,6 +54,7 @@ class Block:
     counted: str
     columns: Mapping[int, np.ndarray | Words | list[str]]
     numbers: Sequence[int]  # of the rows in the table, or of the lines that are answered
+    line_of: Callable[[int], int | None] = no_line  # as of the `Table`
 
     def __getitem__(self, position: int) -> np.ndarray | Words | list[str]:
         return self.columns[position]
@@ -64,10 +69,12 @@ class Block:
 
 
 def row_error(table, number: int, message: str) -> DataError:
-    """The error at the row of a `Table`, `Block` or other, or at its line where it counts lines."""
+    """The error at the row of a `Table`, `Block` or other, and its line where it has lines."""
     if table.counted == "line":
         return DataError(message, file=table.file, line=number)
-    return DataError(f"{table.counted} {number}: {message}", file=table.file)
+    return DataError(
+        f"{table.counted} {number}: {message}", file=table.file, line=table.line_of(number)
+    )
 
 
 class Table:
@@ -106,6 +113,10 @@ class Table:
         table without rows.
         """
         raise NotImplementedError
+
+    def line_of(self, row: int) -> int | None:
+        """The line of a text in which a row begins, both from 1; None where that is not known."""
+        return None
 
     def kind_of(self, position: int) -> str | None:
         """What the cells of a column are where they have types: "bool", "int", or None."""

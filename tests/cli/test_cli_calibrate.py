@@ -382,3 +382,26 @@ def test_what_is_written_without_a_map_can_be_used(run, here, words, output):
         assert load(model).calibration.decoders["inverse"].points.cumulative.max() == pytest.approx(
             1, abs=1e-12
         )
+
+
+def test_rows_are_monitored(run, here, model):
+    """The state goes on from run to run, in blocks and streams of any size."""
+    words = "pairs.mbm", "test.vec", "out"
+    first = run("classify_m", "--monitor", "state", *words)
+    assert "monitor " in first.err and "200 rows in all" in first.err
+    state = Path("state").read_bytes()
+    assert "400 rows in all" in run("classify_m", "--monitor", "state", *words).err
+    Path("state").write_bytes(state)
+    assert "400 rows in all" in run("classify_m", "-j", 2, "--monitor", "state", *words).err
+    x, _ = points(3, 200)
+    write_vec("moved.vec", x + np.float32(4))
+    told = run("classify_m", "--monitor", "state", "pairs.mbm", "moved.vec", "out").err
+    assert "moved.vec: rows are not as the calibration points were: at row " in told
+    again = run("classify_m", "--monitor", "state", "pairs.mbm", "moved.vec", "out").err
+    assert "rows are not" not in again  # told once
+    Path("other").write_text("x")
+    run("classify_m", "--monitor", "other", *words, status=1).refused("other:1: expected 'agfmc")
+    run("classify_m", "--monitor", "state", "--priors", "1,1,1", *words, status=2)
+    Path("test.svm").write_text("0 1:0.5 2:1 3:0\n" * 3)
+    streamed = run("classify_m", "-M", "--stream", "--monitor", "state", "pairs.mbm", "test.svm")
+    assert "803 rows in all" in streamed.err and len(streamed.out.splitlines()) == 4

@@ -244,7 +244,7 @@ def test_sets_that_are_nodes_of_a_tree(run, points):
     lines[4] = "0,0.9,0 | 2,0"
     Path("b.csv").write_text("\n".join(lines) + "\n")
     run("eval_uc", "b.csv", "--truth", "kind", "--control", "plain", status=1).refused(
-        "b.csv: row 4: expected a class, or all classes below a node of the tree in plain, found 0 2"
+        "b.csv:5: row 4: expected a class, or all classes below a node of the tree in plain, found 0 2"
     )
 
 
@@ -319,21 +319,21 @@ def changed(path, old, new):
             changed("answers.csv", "R7,", "R5,"),
             TABLES,
             1,
-            "answers.csv: row 8: id 'R5' stands in row 6 already",
+            "answers.csv:9: row 8: id 'R5' stands in row 6 already",
         ),
         (changed("data.csv", "R7,", "R5,"), TABLES, 1, "id 'R5' stands in row "),
         (
             changed("answers.csv", "R7,", "S7,"),
             TABLES,
             1,
-            "answers.csv: row 8: there is no row of id 'S7' in data.csv",
+            "answers.csv:9: row 8: there is no row of id 'S7' in data.csv",
         ),
         (changed("answers.csv", "R1,", "R1,x"), TABLES, 1, "has the class 'x"),
         (
             changed("answers.csv", "\n", ",t\n"),
             TABLES,
             1,
-            "answers.csv: row 1: 6 cells, expected 7",
+            "answers.csv:2: row 1: 6 cells, expected 7",
         ),
         (
             changed("answers.csv", "p:oak", "p: ash"),
@@ -355,7 +355,7 @@ def test_a_missing_truth_is_told_with_its_line_and_the_count(run, points):
         lines[at] = ",".join(lines[at].split(",")[:2]) + ",NA"
     Path("data.csv").write_text("\n".join(lines) + "\n")
     run("eval_uc", *TABLES, status=1).refused(
-        "data.csv: row 3: column 'kind' has no class (one of 2 such rows): expected the true class"
+        "data.csv:4: row 3: column 'kind' has no class (one of 2 such rows): expected the true class"
     )
 
 

@@ -260,12 +260,12 @@ def test_ids_must_differ(run):
     table[10][0] = table[2][0]  # of another code
     Path("twice.csv").write_text(text(table))
     run("classify_m", "pairs.mbm", "twice.csv", "out.csv", status=1).refused(
-        "twice.csv: row 11: column 'id' has 'r2': the id is that of an earlier row already"
+        "twice.csv:12: row 11: column 'id' has 'r2': the id is that of an earlier row already"
     )
     assert not Path("out.csv").exists()
     answers(run, "--id", "id,code", "pairs.mbm", "twice.csv")
     run("classify_m", "--id", "code", "pairs.mbm", "test.csv", "o.csv", status=1).refused(
-        "test.csv: row 4: column 'code' has '1': the id is that of an earlier row"
+        "test.csv:5: row 4: column 'code' has '1': the id is that of an earlier row"
     )
 
 
@@ -419,9 +419,9 @@ def test_blanks_are_filled_as_in_training(run, model):
 @pytest.mark.parametrize(
     "at, cell, message",
     [
-        (1, "long", ": row 11: expected a number in column 'length', found 'long'"),
-        (2, "1e39", ": row 11: column 'width': 1e+39 is more than single precision holds"),
-        (None, "", ": row 11: has none of the values that the model needs"),
+        (1, "long", ":12: row 11: expected a number in column 'length', found 'long'"),
+        (2, "1e39", ":12: row 11: column 'width': 1e+39 is more than single precision holds"),
+        (None, "", ":12: row 11: has none of the values that the model needs"),
     ],
 )
 @pytest.mark.parametrize("more", [(), ("--all-columns",), ("-j", "2")])
@@ -604,13 +604,13 @@ def test_ids_that_stand_twice_among_all_columns(run):
     table = rows(20, 4)
     Path("twice.csv").write_text(text([*table, table[0]]))
     run("classify_m", "pairs.mbm", "twice.csv", "o.csv", status=1).refused(
-        "twice.csv: row 21: column 'id'"
+        "twice.csv:22: row 21: column 'id'"
     )
     run("classify_m", "--all-columns", "pairs.mbm", "twice.csv", "o.csv")
     assert len(Path("o.csv").read_text().splitlines()) == 22
     run(
         "classify_m", "--all-columns", "--id", "id", "pairs.mbm", "twice.csv", "p.csv", status=1
-    ).refused("twice.csv: row 21: ")
+    ).refused("twice.csv:22: row 21: ")
 
 
 @pytest.mark.few(1)

@@ -537,8 +537,8 @@ def test_missing_values(run, policy):
     same_models(run, ["v.csv", "--recipe", "data/v.recipe"], ["v", "-n"])
     told = run("table2agf", "v.csv", *LABEL, "-E", "error", status=1).err.splitlines()
     assert [line.partition(": --missing")[0] for line in told] == [
-        "table2agf: v.csv: column 'length', row 4: a missing value, one of 2",
-        "table2agf: v.csv: column 'colour', row 8: a missing value",
+        "table2agf: v.csv:5: column 'length', row 4: a missing value, one of 2",
+        "table2agf: v.csv:9: column 'colour', row 8: a missing value",
     ]
 
 

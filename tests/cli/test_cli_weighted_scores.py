@@ -166,8 +166,8 @@ def test_tables_in_the_layout_of_libagf(run, here):
         ("--class-weight balanced --priors .2,.3,.5 t.cls r", "exclude each other"),
         ("--truth kind --weight gone r.csv", "there is no file of that name either"),
         ("--truth kind --weight short r.csv", "short: has 2 weights, but there are 60 points"),
-        ("--truth kind --weight below r.csv", "r.csv:2: column 'below' has the weight -1"),
-        ("--truth kind --weight lacking r.csv", "r.csv:3: column 'lacking' has no number"),
+        ("--truth kind --weight below r.csv", "r.csv:2: row 1: column 'below' has the weight -1"),
+        ("--truth kind --weight lacking r.csv", "r.csv:3: row 2: column 'lacking' has no number"),
         ("--weight - - r", "standard input"),
     ],
 )

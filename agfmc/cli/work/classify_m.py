@@ -1,8 +1,9 @@
 """The work of classify_m."""
 
+import functools
 import os
 from collections import deque
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from ...answers.quantity import quantity_of
@@ -15,6 +16,7 @@ from ...data.class_names import read_names
 from ...data.from_table import rows_of_lines, rows_to_classify
 from ...data.libsvm import warn_of_ignored
 from ...data.reading import iter_points
+from ...files.atomic import check_output
 from ...files.opening import arriving_lines, open_input
 from ...kernels.machine import KernelCounter
 from ...models.control_files import model_files
@@ -62,12 +64,18 @@ def run(request):
     explainer = None
     if request.explain:
         explainer = Explainer(configuration, classifier)
-    with request.workers as executor:
+    monitor = None
+    if request.monitor is not None:
+        check_output(request.monitor)
+        monitor = classifier.monitor(request.monitor, seed=decoding.seed)
+    with request.workers as executor, _kept(monitor, request):
         if request.stream:
-            done, error = _streamed(request, configuration.recipe, classifier, quantity, explainer)
+            done, error = _streamed(
+                request, configuration.recipe, classifier, quantity, explainer, monitor
+            )
         else:
             done, error = _classified(
-                request, configuration.recipe, classifier, quantity, executor, explainer
+                request, configuration.recipe, classifier, quantity, executor, explainer, monitor
             )
     if done.stops.warning():
         warn_user(done.stops.warning())
@@ -102,7 +110,32 @@ def _decoding(request, configuration):
     return decoding
 
 
-def _classified(request, recipe, classifier, quantity, executor, explainer):
+@contextmanager
+def _kept(monitor, request):
+    """Write the state of a monitor behind the answers; of a stream also where it is interrupted."""
+    try:
+        yield
+    except BaseException:
+        if monitor is not None and request.stream:
+            monitor.save(request.monitor)
+        raise
+    if monitor is not None:
+        monitor.save(request.monitor)
+        state = monitor.state
+        report(
+            f"monitor {monitor.value:.3g} after {state.rows} rows in all, at most "
+            f"{monitor.largest:.3g} at row {state.largest_row}"
+        )
+
+
+def _watched(answers, monitor, request):
+    """The answers, which a monitor sees where there is one."""
+    if monitor is None:
+        return answers
+    return monitor.watch(answers, request.points, request.monitor)
+
+
+def _classified(request, recipe, classifier, quantity, executor, explainer, monitor):
     """Answer points; -> (`Summary`, the error of rows without an answer or None)."""
     form = request.form
     output = request.output
@@ -126,7 +159,12 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
 
         answers = classify(classifier, points(), executor, table.formatted, explainer, some=True)
         return write_answer_table(
-            answers, iter(waiting.popleft, None), table, output, write_bytes, counter
+            _watched(answers, monitor, request),
+            iter(waiting.popleft, None),
+            table,
+            output,
+            write_bytes,
+            counter,
         )
 
     if form.kind == "table":
@@ -154,7 +192,7 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
     elif request.to_table:
         done = to_table((ROW,), numbered(chunks))
     else:
-        done = _to_files(request, classifier, chunks, quantity, executor, counter)
+        done = _to_files(request, classifier, chunks, quantity, executor, counter, monitor)
     if done.unanswered:
         warn_user(
             f"{request.points}: {done.unanswered} of {done.points + done.unanswered} points have "
@@ -163,7 +201,7 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
     return done, None
 
 
-def _to_files(request, classifier, chunks, quantity, executor, counter):
+def _to_files(request, classifier, chunks, quantity, executor, counter, monitor):
     """Answer points in libAGF's files; -> `Summary`."""
     decoding = classifier.decoding
     layout = Layout(
@@ -175,8 +213,9 @@ def _to_files(request, classifier, chunks, quantity, executor, counter):
         quantity,
         request.decisions,
     )
+    answers = classify(classifier, chunks, executor, layout.formatted, some=True)
     return write_answers(
-        classify(classifier, chunks, executor, layout.formatted, some=True),
+        _watched(answers, monitor, request),
         request.output,
         write_bytes,
         layout,
@@ -212,7 +251,7 @@ def _table(request, classifier, heads, quantity, explainer, form="csv", flagged=
     )
 
 
-def _streamed(request, recipe, classifier, quantity, explainer):
+def _streamed(request, recipe, classifier, quantity, explainer, monitor):
     """Answer lines as they come; -> (`Summary`, the error of wrong lines or None)."""
     rows = request.form
     heads = (ROW,)
@@ -237,6 +276,7 @@ def _streamed(request, recipe, classifier, quantity, explainer):
             explainer,
             KernelCounter(classifier.values.model) if classifier.counting else None,
         )
+        answers.watched = functools.partial(_watched, monitor=monitor, request=request)
         with table.text.opened("-", table.id_columns, write_bytes) as add:
             write_bytes(b"")
             for data, number in lines:

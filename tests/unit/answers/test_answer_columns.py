@@ -78,7 +78,7 @@ def test_places_of_rows(tmp_path):
     columns = read(path)
     assert columns.numbers.tolist() == [1, 2]
     error = columns.error(1, "it is so")
-    assert isinstance(error, DataError) and str(error) == f"{path}: row 2: it is so"
+    assert isinstance(error, DataError) and str(error) == f"{path}:4: row 2: it is so"
 
 
 def test_many_blocks_have_one_list_of_words(tmp_path):

@@ -17,6 +17,7 @@ from agfmc.tables.survey import survey_classes, survey_table
 from agfmc.tables.number_forms import NumberForm
 from agfmc.tables.types import ColumnRecipe, ColumnRoles, TableFormat
 from own_warnings import own_warnings, texts_of
+from places import without_lines
 
 MANY = 24  # rows, of which all may not be different by chance
 
@@ -47,7 +48,7 @@ def refused(error, call, *arguments, **options):
     with pytest.raises(error) as caught, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         call(*arguments, **options)
-    return str(caught.value).removeprefix("standard input:").strip()
+    return without_lines(str(caught.value)).removeprefix("standard input:").strip()
 
 
 def roles_of(names, labelled=True, **roles):

@@ -41,7 +41,7 @@ def test_message_with_the_id_its_column_and_both_lines(tmp_path):
     with pytest.raises(DataError) as error:
         check(path)
     assert str(error.value) == (
-        f"{path}: row 4: column 'id' has 'a': the id is that of an earlier row already (further "
+        f"{path}:5: row 4: column 'id' has 'a': the id is that of an earlier row already (further "
         "columns of `ids` may tell them apart; `all_columns` takes them as they are)"
     )
 

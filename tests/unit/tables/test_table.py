@@ -405,3 +405,13 @@ def test_no_thread_reads_ahead_behind_the_last_block(is_whole, tmp_path, monkeyp
         count = len(reads)
         time.sleep(0.05)
     assert len(reads) == count
+
+
+@pytest.mark.parametrize("wrap", [lambda data: data, gzip.compress])
+def test_lines_of_rows(tmp_path, wrap):
+    """Rows may take several lines, and blank lines are no rows."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(wrap(b'sep=;\na;b\n\n1;"x\ny"\n2;z\r\n\n3;"u"\n'))
+    with open_table(str(path)) as table:
+        list(table.blocks({0: "number"}))
+        assert [table.line_of(row) for row in (1, 2, 3, 4)] == [4, 6, 8, None]
