@@ -228,8 +228,10 @@ class TextSource:
 
     def line_of(self, row: int) -> int | None:
         """The line in which a row begins, both from 1; None for a stream, which cannot be read again."""
-        if not self._is_file:
+        if not self.is_file:
             return None
+        if self._stream.encoding == WINDOWS:  # which is said once
+            self._encoding = WINDOWS
         if isinstance(self._file, io.BytesIO):
             again = io.BytesIO(self._file.getvalue())
         else:
