@@ -130,6 +130,10 @@ def _add_scores(parser):
         "sets as nodes, as from classify_m --stop: hierarchical precision and recall",
     )
     group.add(
+        "--monitor FILE",
+        "the state that classify_m --monitor keeps: its values go to the page and to --json",
+    )
+    group.add(
         "--before FILE",
         "probabilities before calibration, as classify_m --uncalibrated "
         "prints them, for comparison",
@@ -210,6 +214,7 @@ class _Request:
     names: str | None
     before: str | None
     sets: str | None
+    monitor: str | None
     control: str | None
     costs: str | None
     priors: object

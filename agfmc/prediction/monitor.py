@@ -255,10 +255,28 @@ class Monitor:
         self._saved = self.state.rows
 
 
+def read_state(path: str) -> MonitorState:
+    """The state in a file; `DataError` for any other."""
+    return _STATE.read(
+        read_bytes(path, most=_LARGEST_FILE, expected="the state of a monitor"), path
+    )
+
+
+def monitored(state: MonitorState) -> dict:
+    """A state in plain values: `rows`, the `largest` value and the row `at` which it came, the row
+    of the `alarm` or None, and the `trace`, (row, log10 of the value) pairs."""
+    return {
+        "rows": state.rows,
+        "largest": float(_as_number(state.largest)),
+        "at": state.largest_row,
+        "alarm": state.alarm or None,
+        "trace": [[(i + 1) * state.step, value] for i, value in enumerate(state.trace.tolist())],
+    }
+
+
 def load_state(path: str, model: str, decoder: str) -> MonitorState:
     """The state in a file, of the same model and decoder; `DataError` else."""
-    raw = read_bytes(path, most=_LARGEST_FILE, expected="the state of a monitor")
-    state = _STATE.read(raw, path)
+    state = read_state(path)
     if state.model != model or state.decoder != decoder:
         raise DataError(
             "is of another model or decoder: give another file, or remove this one", file=path

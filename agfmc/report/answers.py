@@ -500,7 +500,10 @@ def _probabilities(answers):
     scores = answers.scores
     return [
         *pictures(
-            charts.reliability(scores), charts.risk_coverage(scores), charts.class_sets(scores)
+            charts.reliability(scores),
+            charts.risk_coverage(scores),
+            charts.class_sets(scores),
+            charts.monitored(scores),
         ),
         *_sets_words(scores),
     ]

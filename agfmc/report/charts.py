@@ -306,6 +306,40 @@ def risk_coverage(scores: Mapping) -> Picture | None:
     return Picture(drawing, "Risk and coverage", summary, note, table)
 
 
+def monitored(scores: Mapping) -> Picture | None:
+    """The value of a monitor by the number of rows, on a logarithmic scale."""
+    watched = scores.get("monitor")
+    if not watched or not watched["trace"]:
+        return None
+    values = [value for _, value in watched["trace"]]
+    low = min(-1.0, *values)
+    high = max(2.5, *values)
+    panel = Panel.small(Scale(0, watched["rows"]), Scale(low, high), 200, below=74)
+    drawing = panel.drawing
+    panel.axis_up("value of the monitor, log10")
+    panel.axis_across("rows")
+    panel.curve([(0, 2), (watched["rows"], 2)], "rule")
+    panel.curve([(0, 0), *watched["trace"]], "left curve")
+    drawing.text(panel.left + 6, panel.y(2) - 6, "100", "muted")
+    table = DataTable(
+        "Value of the monitor",
+        (Column("rows", "number"), Column("log10 of the value", "number")),
+        tuple(TableRow(pair) for pair in watched["trace"][:: max(1, len(values) // 20)]),
+    )
+    if watched["alarm"]:
+        summary = (
+            f"At row {watched['alarm']} of {watched['rows']} the value reached 100: rows are not "
+            "as the calibration points were"
+        )
+    else:
+        summary = (
+            f"The largest value in {watched['rows']} rows is {number(watched['largest'], 3)}: rows "
+            "may be as the calibration points were"
+        )
+    note = "By chance the value reaches 100, the line, in one stream of a hundred at most."
+    return Picture(drawing, "Are rows as they were?", summary, note, table)
+
+
 def class_sets(scores: Mapping) -> Picture | None:
     """The points by the number of classes in their sets."""
     sets = scores.get("sets")

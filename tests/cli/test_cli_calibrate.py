@@ -405,3 +405,13 @@ def test_rows_are_monitored(run, here, model):
     Path("test.svm").write_text("0 1:0.5 2:1 3:0\n" * 3)
     streamed = run("classify_m", "-M", "--stream", "--monitor", "state", "pairs.mbm", "test.svm")
     assert "803 rows in all" in streamed.err and len(streamed.out.splitlines()) == 4
+
+
+def test_the_page_shows_the_monitor(run, here, model):
+    run("classify_m", "--monitor", "state", "pairs.mbm", "test.vec", "out")
+    words = "--monitor", "state", "test.cls", "out"
+    told = json.loads(run("eval_uc", "--json", *words).out)["monitor"]
+    assert told["rows"] == 200 == len(told["trace"]) and told["alarm"] is None
+    run("eval_uc", "--report", "page.html", *words)
+    assert "Are rows as they were?" in Path("page.html").read_text()
+    run("eval_uc", "--monitor", "test.cls", *words[2:], status=1).refused("test.cls:")

@@ -4,7 +4,7 @@ from agfmc.cli import parser_of
 from man.generate import commands
 
 GENERAL = {"--help", "--help-all", "--version", "--quiet", "--log", "--debug"}
-OPTIONS, NAMES = 444, 163  # at most; lower them where there are fewer
+OPTIONS, NAMES = 445, 163  # at most; lower them where there are fewer
 
 
 def test_there_are_no_more_options_and_names():

@@ -32,6 +32,7 @@ from ...score.evaluation import (
     weighted,
     with_weights,
 )
+from ...prediction.monitor import monitored, read_state
 from ..messages import json_text
 from ..reports import PAGE
 from .gather import relabelled
@@ -55,13 +56,15 @@ def run(request):
         scores = evaluate(results, request.bins, request.scores)
         names = names_of()
     warn_of_other_numbers(scores)
+    if request.monitor is not None:
+        scores["monitor"] = monitored(read_state(request.monitor))
     if names:
         scores["names"] = list(names.values())
 
     def page():
         from .eval_uc_page import page_text
 
-        return page_text(request, results, names, model)
+        return page_text(request, results, names, model, scores)
 
     printed = reports.write(
         {

@@ -1,5 +1,7 @@
 """The page of eval_uc."""
 
+from dataclasses import replace
+
 from ...answers.columns import answer_ids
 from ...files.kinds import name_of_file
 from ...files.opening import is_stream
@@ -8,8 +10,9 @@ from ...report.page import render
 from .gather import answers_part, data_of_model, provenance, report_score_request, step_of
 
 
-def page_text(request, results, names, model):
-    """The page of the scores of answers, and of their `ModelPart` or None."""
+def page_text(request, results, names, model, known):
+    """The page of the scores of answers, and of their `ModelPart` or None; known: scores that are
+    there."""
     page = request.page
     scores = report_score_request(results, request.scores, request.scores.intervals or None)
     info = tree = data = None
@@ -24,6 +27,8 @@ def page_text(request, results, names, model):
         tree=tree,
         ids=_ids(request.source),
     )
+    if "monitor" in known:
+        part = replace(part, scores={**part.scores, "monitor": known["monitor"]})
     return render(
         ReportContent(
             name_of_file(request.model or request.result or request.truth),
