@@ -599,10 +599,10 @@ def _settings(options="", normalise=False, seed=1, **training):
 
 
 def scores(
-    truth: np.ndarray,
-    classes: np.ndarray,
-    probabilities: np.ndarray | None = None,
-    labels: np.ndarray | None = None,
+    truth: Any,
+    classes: Any,
+    probabilities: Any = None,
+    labels: Any = None,
     *,
     weight: np.ndarray | None = None,
     costs: np.ndarray | CostMatrix | None = None,
