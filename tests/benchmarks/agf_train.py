@@ -3,10 +3,10 @@
 
 Each file is divided several times, 30 % of each class held out, 5000 rows at most: LIBSVM text
 (.svm, labels 0 to k-1), or a table (.csv) with a column named species, class, label, target or
-vowel; or a table that is made: `balance`, `car` and `nursery` (2500 rows for training) are rules,
-`shells` is noise; `made`, `ship` and `dates` have numbers, words, blanks, an id; passengers of a
-ship; times of a day and of a year; or `wine` and `digits` of scikit-learn.  With --group COLUMN,
-groups are held out as a whole, in the searches too.
+vowel; or a table that is made: `balance`, `car`, `nursery` (2500 rows for training) and `sensors`
+are rules, `shells` is noise; `made`, `ship` and `dates` have numbers, words, blanks, an id;
+passengers of a ship; times of a day and of a year; or `wine` and `digits` of scikit-learn.  With
+--group COLUMN, groups are held out as a whole, in the searches too.
 
     agf_train   the command, with --time-limit
     LightGBM    LGBMClassifier, stopped early by a fifth of the rows; words as categories
@@ -22,7 +22,7 @@ groups are held out as a whole, in the searches too.
     python tests/benchmarks/agf_train.py [--splits N] [--time-limit T] [-j N] [--rows N]
         [--before FOLDER] [--only METHOD,...] [--group COLUMN] [--train-rows N] [--state FILE]
         [--pace P] FILE ...
-    python tests/benchmarks/agf_train.py --page [--splits N] [--time-limit T] [--pace P]
+    python tests/benchmarks/agf_train.py --page [--splits N] [--time-limit T] [--pace P] [FILE ...]
 
 A row for each method: log loss and accuracy of the held-out rows, means over the divisions; the
 log loss less that of agf_train, with its standard error by pairs of rows; processor seconds;
@@ -32,7 +32,8 @@ compares the estimates that agf_train prints with the log loss of the rows held 
 --state stores each result; results of the same data, rows, split, limit and method are reused.
 --train-rows draws so many rows for the training, and holds out others.  --pace P lets the clock
 of agf_train be its processor time, P times as fast (processor_clock.py), for machines at work.
---page measures the tables of the page of benchmarks, and stores what page.py prints.
+--page measures the tables of the page of benchmarks, or some of them, and stores what page.py
+prints.
 """
 
 import argparse
@@ -74,7 +75,7 @@ from sklearn.svm import SVC
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
-from made_tables import balance, car_rules, nursery_rules, shells  # noqa: E402
+from made_tables import balance, car_rules, nursery_rules, sensors, shells  # noqa: E402
 
 from agfmc.cli.option_types import time_span  # noqa: E402
 
@@ -82,7 +83,7 @@ RESULTS = Path(__file__).with_name("agf_train.json")
 LABELS, SEARCHED, HELD_OUT = ("species", "class", "label", "target", "vowel"), 5000, 5000
 LEFT_OUT = ("id", "comments", "year", "part")
 TRAIN_ROWS = {"nursery": 2500}
-PAGE = ("balance", "car", "nursery", "shells", "ship", "wine")
+PAGE = ("balance", "car", "nursery", "sensors", "shells", "ship", "wine")
 
 
 def made(rows=2000, seed=1):
@@ -188,6 +189,7 @@ MADE = {
     "balance": lambda: pandas.DataFrame(balance()),
     "car": lambda: pandas.DataFrame(car_rules()),
     "nursery": lambda: pandas.DataFrame(nursery_rules()),
+    "sensors": lambda: pandas.DataFrame(sensors()),
     "shells": lambda: pandas.DataFrame(shells()[0]),
     "wine": lambda: of_scikit_learn(load_wine),
     "digits": lambda: of_scikit_learn(load_digits),
@@ -472,7 +474,10 @@ def main():
             stored = dict(json.loads(line) for line in file)
     warnings.simplefilter("ignore")
     summaries = {}
-    for name in PAGE if args.page else args.files:
+    names = args.files
+    if args.page:
+        names = args.files or PAGE
+    for name in names:
         scores = measure_table(name, methods, stored, args)
         print_summary(scores)
         summaries[name] = summarize(scores)

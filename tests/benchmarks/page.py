@@ -5,6 +5,7 @@
     python tests/benchmarks/page.py --run --splits 2 --data wine --results FILE
 
 Each data set is split five times, 30 % of each class held out; all methods see the same splits.
+The part on agf_train is computed by `python tests/benchmarks/agf_train.py --page`.
 """
 
 import argparse
@@ -18,12 +19,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).with_name("page.json")
+SEARCHES = Path(__file__).with_name("agf_train.json")
 SAMPLES = ("digits", "wine", "iris", "ordered")
 ABOUT = {
     "digits": "1797 images of ten digits, 64 features",
     "wine": "178 wines of 3 sorts, 13 features",
     "iris": "150 flowers of 3 species, 4 features",
     "ordered": "1000 points of 8 ordered classes that overlap, 20 features (`sample_data`)",
+}
+ABOUT_SEARCHES = {
+    "balance": "625 loads of a balance, a rule of four numbers",
+    "car": "1728 combinations of six words, a rule in steps",
+    "nursery": "2500 of 12,960 combinations of eight words, a rule with exceptions",
+    "sensors": "2500 moves of a robot, a rule of thresholds of 3 of 24 distances",
+    "shells": "2500 shells, noise: the best possible log loss is {bound:.4f}",
+    "ship": "900 passengers: numbers, words, blanks",
+    "wine": ABOUT["wine"],
 }
 
 
@@ -141,13 +152,13 @@ def _error(values):
     return (sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)) ** 0.5
 
 
-def page(results):
+def page(stored):
     """The page, in Markdown."""
-    versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
+    versions = ", ".join(f"{name} {number}" for name, number in stored["versions"].items())
     lines = [
         "# Benchmarks",
         "",
-        f"Class probabilities on held-out points: means over {results['splits']} random "
+        f"Class probabilities on held-out points: means over {stored['splits']} random "
         "splits with 30 % of each class for testing. All methods see the same splits. Support "
         'vector machines have C = 1 and gamma = "scale" on normalised features; '
         "every other option "
@@ -157,9 +168,66 @@ def page(results):
         "",
         f"Versions: {versions}. `python tests/benchmarks/page.py --run` computes the numbers anew.",
     ]
-    for name, rows in results["scores"].items():
+    for name, rows in stored["scores"].items():
         lines += ["", f"## {name}", "", ABOUT[name] + ".", "", *table(rows)]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", *search_lines(results(SEARCHES))])
+
+
+def search_lines(searches):
+    """The part of the page on agf_train."""
+    yield "## One command"
+    yield ""
+    yield (
+        f"`agf_train --time-limit {searches['time_limit']} -j 1` beside others on the same held-out "
+        f"rows, divided {searches['splits']} times. Most of the tables are made by "
+        "`tests/support/made_tables.py`, so that the truth is known. "
+        "Differences are from `agf_train`, with the standard error over pairs of rows: where one is "
+        "below zero by more than two errors, the other is better. Times are seconds of one processor. "
+        "`python tests/benchmarks/agf_train.py --page` computes the numbers anew."
+    )
+    yield ""
+    yield from _counts(searches["tables"])
+    for name, rows in searches["tables"].items():
+        yield ""
+        yield f"### {name}"
+        yield ""
+        yield ABOUT_SEARCHES[name].format(bound=searches.get("bound", 0)) + "."
+        yield ""
+        yield from _search_table(rows)
+    yield ""
+
+
+def _counts(tables):
+    """How often agf_train is better, equal and worse than each of the others."""
+    yield "| beside | better | equal, within two errors | worse |"
+    yield "|---|---|---|---|"
+    names = dict.fromkeys(name for rows in tables.values() for name in rows)
+    for name in names:
+        if name == "agf_train":
+            continue
+        scores = [rows[name]["difference"] / rows[name]["error"] for rows in tables.values()]
+        better, worse = sum(score > 2 for score in scores), sum(score < -2 for score in scores)
+        yield f"| {name} | {better} | {len(scores) - better - worse} | {worse} |"
+
+
+def _search_table(rows):
+    smallest = min(row["log_loss"] for row in rows.values())
+    yield "| method | log loss | difference | accuracy | training (s) | a row (microseconds) |"
+    yield "|---|---|---|---|---|---|"
+    for method, row in rows.items():
+        gap = f"{row['difference']:+.4f} ± {row['error']:.4f}"
+        if method == "agf_train":
+            gap = "reference"
+        loss = f"{row['log_loss']:.4f}"
+        if row["log_loss"] == smallest:
+            loss = f"**{loss}**"
+        yield (
+            f"| {method} | {loss} | {gap} | {row['accuracy']:.4f} | {row['seconds']:.1f} "
+            f"| {row['microseconds']:.0f} |"
+        )
+    chosen = sorted(set(rows["agf_train"].get("chosen", ())))
+    yield ""
+    yield f"Chosen: {'; '.join(chosen)}."
 
 
 def results(path=RESULTS):

@@ -93,6 +93,20 @@ def _spell(words, codes):
     return {name: np.array(spellings)[positions] for (name, spellings), positions in columns}
 
 
+def sensors(seed=1, rows=2500, distances=24):
+    """Distances around a robot, four moves by thresholds of three of them: what trees are made for.
+
+    Neighbours are alike; the first one is to the front.
+    """
+    rng = np.random.default_rng([seed, 56])
+    walls = rng.gamma(2.0, 0.8, (rows, distances // 2)).repeat(2, axis=1)
+    distance = (walls * np.exp(0.25 * rng.normal(size=walls.shape))).clip(0.3, 5.0)
+    front, left, right = distance[:, 0], distance[:, distances // 4], distance[:, -distances // 4]
+    move = np.select([front < 0.9, left > 2.2, (right < 0.9) & (front < 2.5)], [0, 1, 2], 3)
+    columns = {f"d{number}": np.round(values, 3) for number, values in enumerate(distance.T)}
+    return columns | {"class": np.array(["sharp", "left", "slight", "forward"])[move]}
+
+
 # -- noise: the true probabilities are known ---------------------------------------------------
 
 
