@@ -557,7 +557,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         names = getattr(X, "column_names", getattr(X, "columns", ()))  # of PyArrow, of others
         return (
             recipe is not None
-            and {one.name for one in recipe.columns} <= set(names)
+            and {one.source for one in recipe.columns} <= set(names)
             and any(one != ColumnRecipe(one.name) for one in recipe.columns)
         )
 

@@ -38,7 +38,7 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
         )
         names, y = _classes(base, points.n) if labels else ({}, None)
         with _rows_of_ids(f"{base}.ids", points.n) as ids:
-            header = [*next(ids), *(column.name for column in recipe.columns)]
+            header = [*next(ids), *dict.fromkeys(column.source for column in recipe.columns)]
             header += [recipe.label] * labels
             twice = [name for name in header if header.count(name) > 1]
             if twice:
@@ -97,7 +97,8 @@ def _counted(table, rows):
 
 
 def _cells(x, recipe, file, done) -> Iterator[list[str]]:
-    """The cells of each column of a recipe, of points x (n, d); done: points before them."""
+    """The cells of each column of a table, of points x (n, d); done: points before them."""
+    firsts: list[str] = []  # of pairs of numbers
     for column, first in zip(recipe.columns, recipe.starts):
         part = x[:, first : first + len(column.features)]
         words = column.categories
@@ -131,7 +132,12 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
             )
         if column.indicator:
             cells = ["" if missing else cell for cell, missing in zip(cells, part[:, -1].tolist())]
-        yield cells
+        if column.pair is None:
+            yield cells
+        elif column.pair.number == 0:
+            firsts = cells
+        else:
+            yield [first and f"{first}, {second}" for first, second in zip(firsts, cells)]
 
 
 def _formed_cells(numbers, encoded, form):

@@ -22,7 +22,7 @@ from ..files.opening import CutLine
 from ..tables.ids import RowIds
 from ..tables.hints import columns_that_tell, group_columns
 from ..tables.points import class_numbers, fill_missing, filled_recipe, TableEncoder
-from ..tables.places import place_columns
+from ..tables.places import DEGREES, place_columns
 from ..tables.reading import columns_called, open_table
 from ..tables.recipe_file import format_recipe
 from ..tables.roles import column_or_file, column_positions, resolve_roles
@@ -205,7 +205,7 @@ def read_table(
                     "data will not have it"
                 )
             if not given and form.groups is None and roles.group is None and cells is None:
-                _warn_of_groups(table, roles, group_columns(recipe, x, y))
+                _warn_of_groups(table, roles, recipe, group_columns(recipe, x, y))
         if rows not in (None, len(y)):
             raise DataError("changed while it was read", file=table.file)
         if given:
@@ -248,7 +248,7 @@ def _with_dialect(recipe, form):
     )
 
 
-def _warn_of_groups(table, roles, names):
+def _warn_of_groups(table, roles, recipe, names):
     """Warn of columns that look like groups: of these names, and of ids that repeat."""
     ids = set()
     rows = 0
@@ -267,10 +267,19 @@ def _warn_of_groups(table, roles, names):
             f'`group="{name}"` no split divides them'
         )
     places = place_columns([table.names[at] for at in roles.features])
+    pairs = [column for column in recipe.columns if column.pair is not None]
     if places is not None:
+        named = f"columns '{one_line(places.first)}' and '{one_line(places.second)}' are"
+    elif pairs and all(
+        max(map(abs, column.quantiles)) <= limit for column, limit in zip(pairs, DEGREES)
+    ):
+        named = f"column '{one_line(pairs[0].source)}' has"
+    else:
+        named = None
+    if named is not None:
         table.warn(
-            f"columns '{one_line(places.first)}' and '{one_line(places.second)}' are places: if rows "
-            'near each other are alike, `group_places="10km"` keeps them together, in cells of a grid',
+            f"{named} places: if rows near each other are alike, "
+            '`group_places="10km"` keeps them together, in cells of a grid',
             AgfmcNotice,
         )
 
@@ -308,7 +317,7 @@ def _with_weights(table, form, recipe):
     size = recipe.roles and recipe.roles.group_places
     if size is None or form.groups is not None or roles.group or roles.group_places:
         return roles
-    if place_columns(table.names) is None:
+    if place_columns(table.names) is None and "pair" not in recipe.kinds:
         warn_user(
             f"{table.file}: there are no columns of places, which held groups in training: rows are "
             "split one by one"
@@ -645,7 +654,7 @@ def rows_of_lines(
     layout = form.layout.for_model(recipe)
     rest = (data, line)
     if text.startswith(b"{"):
-        names = [*(one.name for one in recipe.columns), *(form.roles.ids or recipe.ids)]
+        names = [*(one.source for one in recipe.columns), *(form.roles.ids or recipe.ids)]
         table: Table = ObjectTable(list(dict.fromkeys(names)), layout, file)
     elif isinstance(data, CutLine):
         raise DataError(data.message, file=file, line=line)

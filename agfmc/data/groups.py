@@ -15,7 +15,14 @@ import numpy as np
 from ..core.errors import DataError, one_line, UsageError
 from ..core.text import name_fault
 from ..files.opening import read_bytes
-from ..tables.places import grid_cells, metres_of, pair_numbers, place_columns
+from ..tables.places import (
+    DEGREES,
+    grid_cells,
+    metres_of,
+    pair_numbers,
+    PairSurvey,
+    place_columns,
+)
 from ..tables.survey import ordered_words
 from ..tables.words import Table
 from .types import Dataset, InputFormat, NO_GROUPS
@@ -195,16 +202,16 @@ def place_groups(table: Table, size: str) -> list[str]:
     for block in table.blocks(dict.fromkeys(positions, kind)):
         if places is None:
             cells = block[positions[0]]
-            numbers = np.vstack([pair_numbers(cells.words), [[np.nan] * 2]])[cells.codes]
+            numbers = np.vstack([pair_numbers(cells.words), [[np.inf] * 2]])[cells.codes]
         else:
             numbers = np.column_stack([block[at] for at in positions])
-        lacking = np.isnan(numbers).any(axis=1)
+        lacking = ~np.isfinite(numbers).all(axis=1)
         if lacking.any():
             raise block.error(
                 int(np.argmax(lacking)),
                 f"expected a place in {where} of every row, for `group_places`",
             )
-        wrong = (np.abs(numbers) > (90, 360)).any(axis=1) & in_degrees
+        wrong = (np.abs(numbers) > DEGREES).any(axis=1) & in_degrees
         if wrong.any():
             raise block.error(
                 int(np.argmax(wrong)),
@@ -218,8 +225,9 @@ def _column_of_pairs(table):
     """The position of the first column whose cells, as far as one block tells, are pairs."""
     block = next(iter(table.blocks(dict.fromkeys(range(len(table.names)), "words"))))
     for at in block.columns:
-        words = block[at].words
-        if words and not np.isnan(pair_numbers(words)).any():
+        pairs = PairSurvey()
+        pairs.add(dict.fromkeys(block[at].words, 1))
+        if pairs.holds_pairs:
             return at
     raise DataError(
         "has no columns of places, which `group_places` needs: expected lat and lon, easting and "

@@ -416,11 +416,12 @@ def _columns(tables, recipe):
         places = sorted((word.encode(), place) for place, word in enumerate(words))
         rows.append(
             _row(
-                _string(column.name),
+                _string(column.source),
                 f"offsetof(struct model_row, {name})",
                 _word("kind", kind),
                 numbers,
                 form,
+                0 if column.pair is None else 1 + column.pair.number,
                 first,
                 len(column.features),
                 tables.add("struct word", "words_", [_row(_string(word), n) for word, n in places]),

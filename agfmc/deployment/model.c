@@ -113,6 +113,7 @@ struct column {                         /* of a table */
     enum { KIND_NUMBER, KIND_WORDS, KIND_ORDER, KIND_DATE } kind;
     int numbers;                        /* how many there are in struct model_row */
     const struct form *form;            /* NULL: plain numbers */
+    int pair;                           /* 1, 2: the first or second of two in a cell; 0: all of it */
     int feature, width;                 /* the first one of its features, and how many these are */
     const struct word *word;            /* ascending */
     int count;                          /* of these */
@@ -1158,7 +1159,7 @@ static int is_heading(size_t cells, size_t *position)
                 break;
         if (position[i] == cells)
             absent = columns[i].name;
-        numbers &= columns[i].kind == KIND_NUMBER;
+        numbers &= columns[i].kind == KIND_NUMBER && !columns[i].pair;
     }
     if (!HEADER)                        /* the names are numbers of columns */
         for (int i = 0; i < COLUMNS; i++)
@@ -1174,6 +1175,50 @@ static int is_heading(size_t cells, size_t *position)
     return 0;
 }
 
+/* Read the first or the second of the two numbers in a text, with decimal points, or with commas */
+static int read_pair(struct text text, int number, double *value)
+{
+    static const char *const marks = ".,", *const between[] = {",;", ";"};
+    for (int comma = 0; comma < 2; comma++) {
+        const char *at = text.start + (*text.start == '('), *end = text.start + text.length;
+        for (int i = 1; i < 3; i++) {
+            char word[32], *to = word;
+            size_t span = strspn(at + (*at == '-' || *at == '+'), "0123456789");
+            if (!span || span > 9)
+                break;
+            span += *at == '-' || *at == '+';
+            memcpy(to, at, span);
+            to += span;
+            at += span;
+            span = *at == marks[comma] ? strspn(at + 1, "0123456789") : 0;
+            if (span && span < 16) {
+                *to++ = '.';
+                memcpy(to, at + 1, span);
+                to += span;
+                at += 1 + span;
+            }
+            *to = 0;
+            if (i == number)
+                *value = strtod(word, NULL);
+            if (i == 2) {
+                if (at + (*at == ')') == end)
+                    return 1;
+                break;
+            }
+            span = strspn(at, " ");
+            if (comma && *at == ',')
+                span = at[1] == ' ' ? 1 : 0;
+            else if (at[span] && strchr(between[comma], at[span]))
+                span++;
+            if (!span)
+                break;
+            at += span;
+            at += strspn(at, " ");
+        }
+    }
+    return 0;
+}
+
 /* Make the features of the cells. Returns what `encode` does. */
 static int encode_cells(const size_t *position, double *x)
 {
@@ -1184,7 +1229,7 @@ static int encode_cells(const size_t *position, double *x)
         double number[3];
         if (columns[i].form && DECIMAL != ',')      /* its marks are those of the form */
             read_form(columns[i].form, bare(word), number);
-        if (!columns[i].form || DECIMAL == ',' || isinf(*number))
+        if (!columns[i].pair && (!columns[i].form || DECIMAL == ',' || isinf(*number)))
             set_point(word);
         if (columns[i].kind != KIND_NUMBER) {
             memcpy(member, &word, sizeof word);
@@ -1194,7 +1239,10 @@ static int encode_cells(const size_t *position, double *x)
             *number = NAN;
         else if (columns[i].form)
             read_form(columns[i].form, bare(word), number);
-        else if (!is_number(bare(word), number))
+        else if (columns[i].pair) {
+            if (!read_pair(bare(word), columns[i].pair, number))
+                *number = INFINITY;
+        } else if (!is_number(bare(word), number))
             *number = INFINITY;
         memcpy(member, number, columns[i].numbers * sizeof *number);
     }
@@ -1253,7 +1301,8 @@ static int classify_table(void)
         if (wrong == COLUMNS)
             note("no cell has a known value", NULL, NULL);
         else if (wrong >= 0)
-            note(expected[columns[wrong].kind], columns[wrong].name, cell[position[wrong]]);
+            note(columns[wrong].pair ? "expected two numbers" : expected[columns[wrong].kind],
+                 columns[wrong].name, cell[position[wrong]]);
         else if ((answer = model_classify(x, p)) < 0)
             note("missing values, or numbers too large", NULL, NULL);
         if (answer >= 0)

@@ -213,7 +213,7 @@ def recipe_facts(info: Mapping) -> list[tuple[str, str]]:
     pairs = (
         (
             "table",
-            f"{info['source'] or 'unknown'}: {len(info['columns'])} columns ({kinds}), "
+            f"{info['source'] or 'unknown'}: {sum(info['kinds'].values())} columns ({kinds}), "
             f"{len(info['features'])} features; missing values: {info['missing']}",
         ),
         (
@@ -237,7 +237,8 @@ def column_table(
     alike: dict[tuple, list[str]] = {}  # {cells: names of the columns that have them}
     for column in info["columns"]:
         name = column["name"]
-        cells = _column_cells(info, column, None if missing is None else missing.get(name, 0))
+        source = column.get("pair", {}).get("column", name)
+        cells = _column_cells(info, column, None if missing is None else missing.get(source, 0))
         alike.setdefault(cells if together else (*cells, name), []).append(name)
     columns = (
         Column("column", "name"),
@@ -273,6 +274,9 @@ def _column_cells(info, column, missing):
     elif "order" in column:
         kind = "order"
         categories = " < ".join(column["order"])
+    elif "pair" in column:
+        kind = "pair"
+        categories = f"{('first', 'second')[column['pair']['number']]} number of each cell"
     elif words is None:
         kind = "number"
         if "numbers" in column:

@@ -10,6 +10,7 @@ import numpy as np
 from .dates import DateSurvey
 from .hints import numbers_the_rows
 from .number_forms import FormSurvey, NumberForm
+from .places import pair_numbers, PairSurvey
 from .words import number_of, with_points, Words
 from .types import plain_word
 
@@ -68,6 +69,7 @@ class ColumnFacts:
     others: tuple[float, float] = (np.inf, -np.inf)
     dates: DateSurvey = field(default_factory=DateSurvey)
     forms: FormSurvey = field(default_factory=FormSurvey)
+    pairs: PairSurvey = field(default_factory=PairSurvey)
 
     def add(self, block, cells):
         """Take the cells of the column in one more block."""
@@ -151,6 +153,7 @@ class ColumnFacts:
         if not self.categorical:
             self.dates.add(present)
             self.forms.add(with_points(present, self.decimal), present.values())
+            self.pairs.add(present)
         if self.endless:
             return
         for word, count in present.items():
@@ -187,6 +190,38 @@ class ColumnFacts:
     def is_whole_and_different(self) -> bool:
         """True if every row has another whole number, and there are many rows."""
         return self.whole and self.numbers > _FEW_ROWS and self.values is not None
+
+
+class PairFacts:
+    """What is seen of the two numbers in the cells of a column of that name.
+
+    Attributes
+    ----------
+    as_words : True, as its cells are read as words
+    parts : `ColumnFacts` of each of the numbers
+    """
+
+    as_words = True
+
+    def __init__(self, name: str):
+        self.name = name
+        self.parts = [ColumnFacts(f"{name} {number}", False, False) for number in (1, 2)]
+
+    def add(self, block, cells):
+        """Take the cells of the column in one more block."""
+        numbers = np.vstack([pair_numbers(cells.words), [[np.nan] * 2]])[cells.codes]
+        for part, values in zip(self.parts, numbers.T):
+            part.add(block, values)
+
+    @property
+    def missing(self) -> int:
+        """Rows without numbers."""
+        return self.parts[0].missing
+
+    @property
+    def first_missing(self) -> int | None:
+        """Line or row of the first of these."""
+        return self.parts[0].first_missing
 
 
 def float_steps(low: float, high: float) -> float:

@@ -92,7 +92,7 @@ def table_facts(path: str, form, recipe: TableRecipe, rows: Iterable[int] = ()) 
     where the table is not what it was.
     """
     with open_table(path, form.layout) as table:
-        features = column_positions(table, [one.name for one in recipe.columns], "features")
+        features = column_positions(table, [one.source for one in recipe.columns], "features")
         ids = column_positions(table, recipe.ids, "`ids`")
         requested = dict.fromkeys(features, "either") | dict.fromkeys(ids, "text")
         missing = dict.fromkeys(features, 0)

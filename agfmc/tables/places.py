@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from ..core.errors import one_line, UsageError
 if TYPE_CHECKING:
     import numpy as np
 
+DEGREES = (90, 360)  # of latitudes and longitudes, at most
 _DEGREE = 111_195.0  # metres, on a sphere with the mean radius of the earth
 _START, _END = r"(?:^|[ ._-]|decimal)", r"(?:$|[ ._-])"
 _NAMES = {  # of the first and the second coordinate
@@ -21,8 +22,15 @@ _NAMES = {  # of the first and the second coordinate
         "(?:northing|utm[ ._-]?[yn]|[yn][ ._-]?utm|y[ ._-]?coord|coord[ ._-]?y)",
     ),
 }
-_NUMBER = r"([+-]?\d{1,9}[.,]\d{1,15})"
-_PAIR = re.compile(rf"\(?{_NUMBER}(?:\s*[,;]\s*|\s+){_NUMBER}\)?", re.ASCII)
+_PAIRS = tuple(  # with decimal points, and with commas
+    re.compile(rf"\(?({number})(?:{between})({number})\)?", re.ASCII)
+    for number, between in (
+        (r"[+-]?\d{1,9}(?:\.\d{1,15})?", " *[,;] *| +"),
+        (r"[+-]?\d{1,9}(?:,\d{1,15})?", " *; *|,? +"),
+    )
+)
+_FRACTION = re.compile(r"\.|,(?!\d{3}$)")  # 1,000 may be a thousand
+_CLEAR = 0.5  # of the cells have two fractions: 47,8 may be one number, and 3 12 a list
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(k?m)", re.ASCII)
 
 
@@ -61,16 +69,44 @@ def place_columns(names: Sequence[str]) -> Places | None:
 
 
 def pair_numbers(words: Iterable[str]) -> np.ndarray:
-    """The two numbers (w, 2) in each word; NaN for others."""
+    """The two numbers (w, 2) in each word; infinite for others."""
     import numpy as np
 
-    matches = map(_PAIR.fullmatch, words)
-    return np.array(
-        [
-            [float(text.replace(",", ".")) for text in match.groups()] if match else [np.nan] * 2
-            for match in matches
-        ]
-    ).reshape(-1, 2)
+    rows = [[float(text.replace(",", ".")) for text in _texts_of(word)] for word in words]
+    return np.array([row or [np.inf] * 2 for row in rows], dtype=np.float64).reshape(-1, 2)
+
+
+def _texts_of(word):
+    """The texts of the two numbers in a word, () for others."""
+    for pattern in _PAIRS:
+        match = pattern.fullmatch(word)
+        if match is not None:
+            return match.groups()
+    return ()
+
+
+class PairSurvey:
+    """Whether all words of a column are two numbers each."""
+
+    def __init__(self):
+        self._rows = self._clear = 0
+        self._can_be = True
+
+    def add(self, words: Mapping[str, int]) -> None:
+        """Take more words of the column, {word: rows}."""
+        for word, rows in words.items():
+            if not self._can_be:
+                return
+            texts = _texts_of(word)
+            self._can_be = bool(texts)
+            self._rows += rows
+            if texts and all(map(_FRACTION.search, texts)):
+                self._clear += rows
+
+    @property
+    def holds_pairs(self) -> bool:
+        """True if they are, and many have fractions."""
+        return self._can_be and self._clear > _CLEAR * self._rows
 
 
 def metres_of(size: str) -> float:

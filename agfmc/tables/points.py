@@ -13,6 +13,7 @@ import numpy as np
 from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, one_line
 from ..core.memory import refuse_beyond
 from .dates import expected as expected_date
+from .places import pair_numbers
 from .reading import columns_called, open_table
 from .roles import listed_names
 from .words import Block, no_number, number_of, Table, with_points, Words
@@ -51,15 +52,16 @@ class TableEncoder:
 
     def __init__(self, table: Table, recipe: TableRecipe, answers: str | None = None):
         self.recipe, self.table, self._answers = recipe, table, answers
-        called = columns_called(table, [one.name for one in recipe.columns])
-        missing = [one.name for one in recipe.columns if one.name not in called]
+        names = [column.source for column in recipe.columns]
+        called = columns_called(table, names)
+        missing = [name for name in dict.fromkeys(names) if name not in called]
         if missing:
             raise DataError(
                 f"lacks the column{'s' * (len(missing) > 1)} {listed_names(missing)}, "
                 "which the model needs",
                 file=table.file,
             )
-        self.positions = tuple(called.values())
+        self.positions = tuple(called[name] for name in names)
         self.notes: dict[tuple[str, str], tuple] = {}
         self.rows = self.unanswered = 0
         self._first_error: DataError | None = None  # of a row without an answer
@@ -72,7 +74,7 @@ class TableEncoder:
     def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
         return {
-            at: "either" if one.is_number and one.numbers is None else "words"
+            at: "either" if one.kind == "number" and one.numbers is None else "words"
             for at, one in zip(self.positions, self.recipe.columns)
         }
 
@@ -153,7 +155,7 @@ class TableEncoder:
                 return no_number(one_line(column.name), cell)
             else:
                 what = f"expected {expected}, found '{cell}'"
-            return f"column '{one_line(column.name)}': {what}"
+            return f"column '{one_line(column.source)}': {what}"
 
         out[:, : values.shape[1]] = np.where(wrong[:, None], 0, values)
         single = out[:, 0].astype(np.float64)  # of which the recipe knows the limits
@@ -183,6 +185,9 @@ class TableEncoder:
             place = {key_of(word): i for i, word in enumerate(column.order)}
             values = [place.get(key_of(word), np.inf) for word in words]
             expected = " < ".join(map(one_line, column.order[:_SHOWN]))
+        elif column.pair is not None:
+            values = pair_numbers(words)[:, column.pair.number]
+            expected = "two numbers, as in training"
         elif column.numbers is not None:
             values = column.numbers.values(with_points(words, self.table.decimal))
             return values, f"a number as in training ({column.numbers.words})"

@@ -1,5 +1,6 @@
 """Recipes of tables: sidecars of data (`base.recipe`) or control files, and parts of models."""
 
+import itertools
 import os
 
 from ..core.errors import DataError
@@ -7,6 +8,7 @@ from ..core.text import name_fault
 from ..files.codec import Sidecar
 from ..files.kinds import is_table
 from ..files.opening import read_bytes, SMALL_TEXT
+from .places import PairRecipe
 from .types import (
     ColumnRoles,
     MISSING_POLICIES,
@@ -37,13 +39,14 @@ def check_table_recipe(recipe, fail):
             )
         ):
             raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
-        kinds = [kind for kind in (words, one.date, one.order) if kind is not None]
+        kinds = [kind for kind in (words, one.date, one.order, one.pair) if kind is not None]
         if len(kinds) > 1 or one.order is not None and len(set(one.order)) < max(2, len(one.order)):
             raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
         form = one.numbers
         if form is not None and (
             words is not None
             or one.order is not None
+            or one.pair is not None
             or form.serial != (one.date is not None)
             or form.thousands == form.decimal
             or len(set(form.limits)) < len(form.limits)
@@ -64,6 +67,12 @@ def check_table_recipe(recipe, fail):
     names = [one.name for one in recipe.columns]
     if any(len(set(some)) < len(some) for some in (names, recipe.features, recipe.classes)):
         raise fail("a name stands twice in the recipe")
+    names = []
+    for name, parts in itertools.groupby(recipe.columns, lambda column: column.source):
+        pairs = [column.pair for column in parts]
+        if pairs not in ([None], [PairRecipe(name, 0), PairRecipe(name, 1)]):
+            raise fail(f"the column '{name[:40]}' of the recipe is invalid")
+        names.append(name)
     names += [
         recipe.label,
         *recipe.ids,

@@ -18,10 +18,11 @@ import numpy as np
 from ..core.errors import DataError, one_line, UsageError
 from ..core.text import first_words, name_fault
 from .dates import expected, odd_words
-from .facts import ColumnFacts, float_steps
+from .facts import ColumnFacts, float_steps, PairFacts
 from .findings import Findings
 from .hints import IDENTIFIER
 from .number_forms import Fault, is_named_date, is_serial, NumberForm, WAYS
+from .places import PairRecipe
 from .roles import listed_names, quoted, resolve_roles, Roles
 from .words import number_of, Table
 from .types import (
@@ -74,7 +75,10 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         )
     recipes = {}
     for position, facts in columns.items():
-        recipe = _decide_column(facts, position, roles, where.orders.get(position), findings)
+        if isinstance(facts, PairFacts):
+            recipe = _decide_pair(facts, position, roles, findings)
+        else:
+            recipe = _decide_column(facts, position, roles, where.orders.get(position), findings)
         if recipe is not None:
             recipes[position] = recipe
     gaps = [position for position in recipes if columns[position].missing]
@@ -90,8 +94,14 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         findings.done.append(
             f"{missing} of {rows} rows: an indicator feature for each column marks them (`missing`)"
         )
+    features = []
+    for recipe in recipes.values():
+        if isinstance(recipe, ColumnRecipe):
+            features.append(recipe)
+        else:
+            features += recipe
     recipe = TableRecipe(
-        tuple(recipes.values()),
+        tuple(features),
         label.name,
         classes,
         tuple(table.names[at] for at in where.ids),
@@ -140,7 +150,7 @@ def _collect_facts(table, where, label, findings):
     """({position: facts of a feature}, number of rows).
 
     Where numbers turn out to stand among words, all of the column is read as words; where all of
-    these are numbers in one form, once more by this form.
+    these are numbers in one form, or two numbers each, once more by this form.
     """
     declared = {*where.categorical, *where.orders}
 
@@ -164,6 +174,8 @@ def _collect_facts(table, where, label, findings):
         if form is not None:
             formed[at] = facts_of(at, True, form)
             _note_form(facts, form, findings)
+        elif facts.first_strange is not None and facts.pairs.holds_pairs and not facts.categorical:
+            formed[at] = PairFacts(facts.name)
     if formed:
         _read_columns(table, formed)
         columns.update(formed)
@@ -331,6 +343,24 @@ def _decide_column(facts, position, roles, order, findings):
             return None
         return _decide_words(facts, position, roles, findings)
     return _decide_numbers(facts, position, roles, findings)
+
+
+def _decide_pair(facts, position, roles, findings):
+    """The two `ColumnRecipe`s of a column of pairs of numbers, or None."""
+    if all(part.low == part.high for part in facts.parts):
+        findings.left_out["constant"].append(facts.name)
+        return None
+    findings.taken["two numbers in each cell, each of which is a feature"].append(
+        quoted(facts.name)
+    )
+    fill = _fill_of_numbers(facts, position, roles, findings)
+    indicator = roles.missing == "indicator" and facts.missing > 0
+    recipes = []
+    for number, part in enumerate(facts.parts):
+        _doubt_numbers(part, findings)
+        pair = PairRecipe(facts.name, number)
+        recipes.append(ColumnRecipe(part.name, None, fill, indicator, pair=pair))
+    return recipes
 
 
 def _fault_of_dates(facts):

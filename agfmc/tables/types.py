@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TYPE_CHECKING
 from ..core.errors import UsageError
 from ..core.rows import by_name
 from .dates import DateRecipe
-from .places import metres_of
+from .places import metres_of, PairRecipe
 from .number_forms import NumberForm
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ class ColumnRecipe:
     order : words of which each is the number of those before it, or None
     numbers : form of numbers that are not plain, whose cells are read as words, or None
     quantiles : 0, 1, 50, 99 and 100 % points of the numbers of training, or None
+    pair : which of the two numbers in each cell of a column of the table it is, or None
     """
 
     name: Word
@@ -177,6 +178,14 @@ class ColumnRecipe:
     quantiles: tuple[Annotated[float, (-LARGEST, LARGEST)], ...] | None = field(
         default=None, metadata={"optional": True}
     )
+    pair: PairRecipe | None = field(default=None, metadata={"optional": True})
+
+    @property
+    def source(self) -> str:
+        """The name of the column of the table."""
+        if self.pair is not None:
+            return self.pair.column
+        return self.name
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -204,19 +213,21 @@ class ColumnRecipe:
 
     @property
     def kind(self) -> str:
-        """What its cells are: number, words, order, date or time."""
+        """What its cells are: number, words, order, date, time or pair."""
         if self.date is not None:
             return self.date.kind
         if self.order is not None:
             return "order"
         if self.categories is not None:
             return "words"
+        if self.pair is not None:
+            return "pair"
         return "number"
 
     @property
     def is_number(self) -> bool:
-        """True if its cells are numbers, and not words, dates or positions of words."""
-        return self.kind == "number"
+        """True if its cells hold numbers, and not words, dates or positions of words."""
+        return self.kind in ("number", "pair")
 
     @functools.cached_property
     def feature_of(self) -> dict[str, int]:
@@ -296,8 +307,8 @@ class TableRecipe:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """{kind: columns}."""
-        return dict(Counter(column.kind for column in self.columns))
+        """{kind: columns of the table}."""
+        return dict(Counter({column.source: column.kind for column in self.columns}.values()))
 
     def label_of(self, name: str) -> str | int | bool:
         """The class of that name as it stood in training: a word, a whole number, True or False."""

@@ -28,6 +28,7 @@ from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import coding_matrix, decoders_of, Decoding
 from agfmc.tables.dates import DateRecipe, PERIODS
 from agfmc.tables.number_forms import NumberForm
+from agfmc.tables.places import PairRecipe
 from agfmc.tables.points import table_points
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 from own_warnings import own_warnings
@@ -424,6 +425,15 @@ def random_number(rng, form, is_missing):
     return text.replace("-", str(rng.choice(["-", "\u2212"])))
 
 
+def random_pair(rng):
+    """The text of two numbers."""
+    numbers = [f"{number:+.{rng.integers(4)}f}" for number in 50 * rng.normal(size=2)]
+    text = str(rng.choice([", ", ",", "; ", ";", " ", "  "])).join(numbers)
+    if rng.random() < 0.2:
+        text = str(rng.choice(["; ", ";", " ", ", "])).join(numbers).replace(".", ",")
+    return str(rng.choice([text, f"({text})", text.replace("+", "")]))
+
+
 def random_recipe(rng, missing):
     """The recipe of some columns of all kinds."""
     columns = []
@@ -432,7 +442,7 @@ def random_recipe(rng, missing):
         if not number:  # the first column is known in all rows
             columns.append(ColumnRecipe(name))
             continue
-        kind = str(rng.choice(["number", "words", "order", "date", "time", "form"]))
+        kind = str(rng.choice(["number", "words", "order", "date", "time", "form", "pair"]))
         words = tuple(rng.permutation(WORDS)[: int(rng.integers(2, 8))].tolist())
         indicator = missing == "indicator" and rng.random() < 0.7
         fill = round(float(rng.normal()), 3) if missing in ("mean", "indicator") else None
@@ -453,7 +463,14 @@ def random_recipe(rng, missing):
             cycles = tuple(cycle for cycle in PERIODS if rng.random() < 0.5)
             date = DateRecipe(str(rng.choice(list(DATES))), int(rng.integers(0, 20000)), cycles)
             column = replace(column, date=date)
-        columns.append(column)
+        if kind == "pair":
+            column, second = (
+                replace(column, name=f"{name} {place + 1}", pair=PairRecipe(name, place))
+                for place in (0, 1)
+            )
+            columns += [column, second]
+        else:
+            columns.append(column)
     return TableRecipe(
         tuple(columns),
         "class",
@@ -473,6 +490,8 @@ def random_cell(rng, recipe, column):
         return style.format(h=hour, n=hour % 12 or 12, m=minute, s=second)
     if column.numbers is not None:
         return random_number(rng, column.numbers, recipe.missing != "error")
+    if column.pair is not None:
+        return random_pair(rng)
     if column.date is not None:
         day = datetime(1970, 1, 1) + timedelta(column.date.first + rng.normal())
         style = DATES[column.date.order] if rng.random() < 0.8 else "%Y-%m-%d"
@@ -497,12 +516,13 @@ def random_table(random_steps):
         missing = str(rng.choice(["error", "mean", "indicator", "keep"]))
         recipe = random_recipe(rng, missing)
         steps = random_steps(seed, recipe)
-        rows = [[random_cell(rng, recipe, column) for column in recipe.columns] for _ in range(n)]
-        heading = [column.name for column in recipe.columns]
+        columns = {column.source: column for column in recipe.columns}
+        rows = [[random_cell(rng, recipe, one) for one in columns.values()] for _ in range(n)]
+        heading = [*columns]
         text = io.StringIO()
         csv.writer(text).writerows([heading, *rows])
         with own_warnings():
-            x = table_points(io.StringIO(text.getvalue()), recipe).astype(float)
+            x = table_points(io.StringIO(text.getvalue()), recipe).x.astype(float)
         sure = takes_sure_logarithms(steps, x)
         if not steps.takes_missing:
             sure &= ~np.isnan(x).any(axis=1)

@@ -16,6 +16,7 @@ from agfmc.deployment.onnx_graph import onnx_model
 from agfmc.deployment.steps import steps_of
 from agfmc.models.configuration import Configuration
 from agfmc.models.merge import collate
+from agfmc.tables.places import pair_numbers
 from agfmc.tables.words import stripped
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 
@@ -146,7 +147,9 @@ def test_tables_of_all_kinds_of_columns(seed, random_table):
     inputs = iter(onnx.load_model_from_string(model).graph.input)
     feeds = {}
     blanks = stripped(steps.recipe.blanks)
-    for column, *cells in zip(steps.recipe.columns, *rows[1:]):
+    columns = dict(zip(rows[0], zip(*rows[1:])))
+    for column in steps.recipe.columns:
+        cells = columns[column.source]
         cells = ["" if cell.strip() in blanks else cell.strip() for cell in cells]
         cells = ["2.0" if cell == "2.000" else cell for cell in cells]
         info = next(inputs)
@@ -161,6 +164,9 @@ def test_tables_of_all_kinds_of_columns(seed, random_table):
                 info = info if name == column.name else next(inputs)
                 assert info.name == name
                 feeds[name] = feature[:, None]
+        elif column.pair is not None:
+            values = pair_numbers(cells)[:, column.pair.number]
+            feeds[info.name] = np.where(np.array(cells) == "", np.nan, values)[:, None]
         elif column.is_number:
             feeds[info.name] = np.array([[float(cell or "nan")] for cell in cells])
         else:
