@@ -210,6 +210,7 @@ def test_columns_that_differ_in_their_names_alone_share_a_row():
         "source": "x",
         "classes": ("a", "b"),
         "features": (),
+        "kinds": {"number": 148},
         "columns": [{"name": f"f{i}", **plain} for i in range(147)]
         + [{"name": "size", **plain, "fill": 2.5, "indicator": True}],
     }
@@ -274,6 +275,7 @@ def test_nothing_of_a_file_is_markup():
         "source": text,
         "blanks": [],
         "features": HOSTILE,
+        "kinds": dict.fromkeys(HOSTILE, 1),
         "columns": [
             {"name": name, "categories": HOSTILE, "fill": name, "indicator": True}
             for name in HOSTILE
