@@ -464,11 +464,18 @@ def test_blanks_in_columns_that_had_none_in_training(run):
     assert answers(run, "pairs.mbm", "blanks.csv") == answers(run, "pairs.mbm", "expected.csv")
     table[5][3] = ""
     Path("blanks.csv").write_text(text(table))
-    run("classify_m", "pairs.mbm", "blanks.csv", "out.csv").line(
-        "classify_m: warning: blanks.csv: 3 missing values are filled in columns that had none in "
-        "training: 'length' (2), 'colour' (1) (numbers become the median, words none of the "
-        "categories)"
+    filled = (
+        "warning: blanks.csv: 3 missing values are filled in columns that had none in training: "
+        "'length' (2), 'colour' (1) (numbers become the median, words none of the categories)"
     )
+    run("classify_m", "pairs.mbm", "blanks.csv", "out.csv").line(f"classify_m: {filled}")
+    table[5][3] = "none of the categories"
+    Path("expected.csv").write_text(text(table))
+    for name in "blanks", "expected":
+        done = run("calibrate_m", "--data", f"{name}.csv", "-o", f"{name}.mbm", "pairs.mbm")
+        assert (f"calibrate_m: {filled}\n" in done.err) == (name == "blanks")
+        run("classify_m", f"{name}.mbm", "test.csv", f"{name}.out.csv")
+    assert Path("blanks.out.csv").read_bytes() == Path("expected.out.csv").read_bytes()
 
 
 def test_flags_of_cells_that_are_unlike_training(run):

@@ -116,6 +116,15 @@ def chunks(parts, raw):
         all_finite(x.csr.data if hasattr(x, "csr") else x)
 
 
+def points_to_classify(parts, raw):
+    """Chunks of finite points, or of points without data: all NaN."""
+    for x in parts:
+        assert x.ndim == 2 and len(x) > 0
+        empty = np.isnan(x).any(axis=1)
+        assert np.isnan(x[empty]).all()
+        all_finite(x[~empty])
+
+
 def columns(values, raw):
     assert values.ndim == 1 and len(values) * 4 == len(raw)
     all_finite(values)
@@ -1078,7 +1087,7 @@ def readers():
             lambda path: all_of(reading.iter_points(path, InputFormat(), 2, 3)),
             [VEC],
             False,
-            chunks,
+            points_to_classify,
             [],
         ),
         ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, ["data.lvq.read_lvq"]),

@@ -111,7 +111,11 @@ LINES = [
             "cls_comp_stats trn.cls result",
         ],
     ),
-    ("tst.vec", "vec", ["classify_m trained tst.vec out/o", "classify_m -Q 0 ascii tst.vec out/o"]),
+    (
+        "tst.vec",
+        "vec to classify",
+        ["classify_m trained tst.vec out/o", "classify_m -Q 0 ascii tst.vec out/o"],
+    ),
     (
         "result.cls",
         "cls negative",

@@ -29,7 +29,6 @@ from agfmc.prediction.decoding import coding_matrix, decoders_of, Decoding
 from agfmc.tables.dates import DateRecipe, PERIODS
 from agfmc.tables.number_forms import NumberForm
 from agfmc.tables.places import PairRecipe
-from agfmc.tables.points import table_points
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 from own_warnings import own_warnings
 
@@ -522,7 +521,7 @@ def random_table(random_steps):
         text = io.StringIO()
         csv.writer(text).writerows([heading, *rows])
         with own_warnings():
-            x = table_points(io.StringIO(text.getvalue()), recipe).x.astype(float)
+            x = recipe.apply(io.StringIO(text.getvalue())).astype(float)
         sure = takes_sure_logarithms(steps, x)
         if not steps.takes_missing:
             sure &= ~np.isnan(x).any(axis=1)
