@@ -29,6 +29,8 @@ def _command_of(name):
 
 def launch(path: str) -> None:
     """Run the command of the name of the file `path`, and end with its exit status."""
+    # PyArrow and others import it where it is installed, which takes .15 s: commands have no frames
+    sys.modules.setdefault("pandas", None)
     status = main_of(os.path.basename(os.path.realpath(path)))()
     # A thread that was left behind may be within a library, which ends with the process, and it
     # would then end by a fault; those of PyArrow, which Python does not count, read files ahead.
