@@ -385,7 +385,7 @@ class FrameTable(ArrowTable):
 class TextTable(ArrowTable):
     """A table in text, whose rows open_rows() gives as a new stream of UTF-8 each time.
 
-    `source` has the `delimiter`, whether there are `quotes` and a `header`, and the `decimal`.
+    `source` has the `delimiter`, whether it `is_quoted` and has a `header`, and the `decimal`.
     """
 
     def __init__(self, name: str, names: tuple[str, ...], blanks: frozenset[str], source, block):
@@ -411,6 +411,7 @@ class TextTable(ArrowTable):
         # behind the last row comes one that no quote which is closed can hold
         end = "\0" + self._source.delimiter * width
         columns = [str(at) for at in requested] or ["0"]
+        is_quoted = self._source.is_quoted
         done = 0
         stream = self._source.open_rows(f"{end}\n".encode())
         with self._long_rows(1):
@@ -423,8 +424,8 @@ class TextTable(ArrowTable):
                 ),
                 csv.ParseOptions(
                     delimiter=self._source.delimiter,
-                    quote_char='"' if self._source.quotes else False,
-                    newlines_in_values=self._source.quotes,
+                    quote_char='"' if is_quoted else False,
+                    newlines_in_values=is_quoted,
                     invalid_row_handler=take,
                 ),
                 csv.ConvertOptions(
