@@ -149,7 +149,7 @@ class ArrowTable(Table):
         long = self._long_cells(array)
         if long.any():
             return None, int(np.argmax(long)), None
-        return array.fill_null("").to_pylist(), None, None
+        return [cell or "" for cell in array.to_pylist()], None, None
 
     def _of_distinct(self, array, kind):
         """As `_column`, of a dictionary array of text."""
@@ -162,7 +162,7 @@ class ArrowTable(Table):
         long = np.append(self._long_cells(texts), False)[codes]
         if long.any():
             return None, int(np.argmax(long)), None
-        texts = texts.fill_null("").to_pylist()
+        texts = [cell or "" for cell in texts.to_pylist()]
         if kind == "text":
             texts.append("")
             return [texts[code] for code in codes.tolist()], None, None
@@ -206,12 +206,16 @@ class ArrowTable(Table):
         return values
 
     def _floats(self, array, missing=np.nan):
-        """The numbers of an array in NumPy; its own method `to_numpy` would load pandas."""
-        if array.null_count == len(array):
-            return np.full(len(array), missing)
-        if array.null_count:
-            array = array.fill_null(missing)
-        return np.frombuffer(array.buffers()[1], np.float64, len(array), array.offset * 8)
+        """The numbers of an array in NumPy; its own methods would load pandas."""
+        count = len(array)
+        if array.null_count == count:
+            return np.full(count, missing)
+        present, numbers = array.buffers()
+        values = np.frombuffer(numbers, np.float64, count, array.offset * 8)
+        if not array.null_count:
+            return values
+        bits = np.unpackbits(np.frombuffer(present, np.uint8), bitorder="little")
+        return np.where(bits[array.offset : array.offset + count], values, missing)
 
     def _as_text(self, array, values, at):
         """An array of strings; `values` are its numbers, or None."""
@@ -235,6 +239,13 @@ class ArrowTable(Table):
             )
         return array.cast(pa.string())
 
+    def _strings(self, words):
+        """An array of words; `pyarrow.array` would load pandas."""
+        cells = [word.encode() for word in words]
+        ends = np.cumsum([0, *map(len, cells)]).astype(np.int32)
+        buffers = map(self.pa.py_buffer, (ends, b"".join(cells)))
+        return self.pa.StringArray.from_buffers(len(cells), *buffers)
+
     def _numbers_in_text(self, array):
         """The numbers of an array of strings, NaN where blank, or None where a cell is no number.
 
@@ -248,9 +259,9 @@ class ArrowTable(Table):
         for is_bare in (False, True):
             if is_bare:
                 array = compute.utf8_trim(array, OUTER)
-                words = self.pa.array(sorted(self.blanks), self.pa.string())
-                absent = compute.is_in(array, value_set=words)
-                array = compute.if_else(absent, self.pa.scalar(None, self.pa.string()), array)
+                absent = compute.is_in(array, value_set=self._strings(sorted(self.blanks)))
+                nothing = self.pa.nulls(len(array), self.pa.string())
+                array = compute.if_else(absent, nothing, array)
             with suppress(self.pa.ArrowInvalid):
                 numbers = array.cast(self.pa.float64())
                 values = self._floats(numbers)

@@ -324,3 +324,19 @@ def test_memory_that_does_not_suffice_is_no_damage(tmp_path):
             table.reading(),
         ):
             raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+
+def test_pandas_is_not_loaded(tmp_path):
+    (tmp_path / "a.csv").write_text("n,w\n1,a\nNA,b\n")
+    pyarrow.parquet.write_table(
+        pa.table({"n": [1.0, None], "w": ["a", "b"]}), tmp_path / "a.parquet"
+    )
+    code = (
+        "import sys\nfrom agfmc.tables.reading import open_table\n"
+        "for name in ('a.csv', 'a.parquet'):\n"
+        "    with open_table(name) as table:\n"
+        "        list(table.blocks({0: 'either', 1: 'words'}))\n"
+        "assert 'pandas' not in sys.modules"
+    )
+    environment = {"PYTHONPATH": ":".join(sys.path)}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
