@@ -59,6 +59,7 @@ WITHOUT_LINE = (
     "of the recipes",
     "is not text; it is",
     "compressed in another way",
+    "is compressed by gzip",
     "expected what ",
     "which the model needs",
     "differ from it in case",
