@@ -8,13 +8,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.errors import AgfmcNotice, DataError, one_line, UsageError, warn_user
 from ..core.lazy_points import is_lazy
+from ..core.memory import refuse_beyond
 from ..core.points import has_missing, padded_blocks
 from ..core.text import first_words
 
@@ -23,16 +23,18 @@ from ..core.text import first_words
 _SMALL = 256 * 256, 32 * 32
 _NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
 _BLOCK = 1 << 20  # values at a time
+# Numbers of a matrix, 4 GiB, whose digest is that of models that stored the matrix; it takes seconds.
+_HASHED = 1 << 30
 UNEVEN = 0.48  # `feature_share` below which features need a common scale
 _BINARY = 0.7  # taken for the deviation of a feature of zeros and ones
 _TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
 
 
-@dataclass(frozen=True, eq=False)
 class Normalisation:
     """The map x' = (x - mean) matrix, with the numbers of a `.std` file.
 
-    A missing value (NaN) is allowed where the map does not mix features, and stays missing.
+    A missing value (NaN) is allowed where the map does not mix features, and stays missing. Such a
+    map holds a feature and a factor for each column, as many features would make a large matrix.
 
     Parameters
     ----------
@@ -42,16 +44,45 @@ class Normalisation:
         Subtracted from the points.
     dropped : tuple of int, default=()
         Constant features that were left out, counted from 0.
+
+    Attributes
+    ----------
+    column, scale : ndarrays of shape (D2,)
+        The feature that each column is a multiple of, and the factor, float32; both None where
+        the matrix mixes features.
     """
 
-    matrix: Annotated[np.ndarray, "<f4", 2]
-    mean: Annotated[np.ndarray, "<f4", 1]
-    dropped: tuple[int, ...] = field(default=(), metadata={"stored": False})
+    def __init__(self, matrix: np.ndarray, mean: np.ndarray, dropped: tuple[int, ...] = ()):
+        self.mean, self.dropped = mean, dropped
+        self.column = self.scale = None
+        self._matrix = matrix
+        if len(matrix) == len(mean) > 0 and (np.count_nonzero(matrix, axis=0) == 1).all():
+            self.column = np.argmax(matrix != 0, axis=0).astype(np.int32)
+            self.scale = matrix[self.column, np.arange(len(self.column))]
+            # zeros with a sign, which files may hold, have a part in the digest
+            if np.count_nonzero(np.signbit(matrix)) == np.count_nonzero(np.signbit(self.scale)):
+                self._matrix = None
+
+    @classmethod
+    def of_scales(
+        cls,
+        column: np.ndarray,
+        scale: np.ndarray,
+        mean: np.ndarray,
+        dropped: tuple[int, ...] = (),
+    ) -> Normalisation:
+        """The map of which column j is feature column[j], less its mean, times scale[j]."""
+        normalisation = cls.__new__(cls)
+        normalisation.mean, normalisation.dropped = mean, dropped
+        normalisation.column, normalisation.scale = column, scale
+        normalisation._matrix = None
+        return normalisation
 
     @classmethod
     def identity(cls, features: int) -> Normalisation:
         """The map that leaves points as they are."""
-        return cls(np.eye(features, dtype=np.float32), np.zeros(features, np.float32))
+        column = np.arange(features, dtype=np.int32)
+        return cls.of_scales(column, np.ones(features, np.float32), np.zeros(features, np.float32))
 
     @property
     def features(self) -> int:
@@ -59,37 +90,90 @@ class Normalisation:
         return len(self.mean)
 
     @property
+    def features_after(self) -> int:
+        """D2, the number of features that it gives."""
+        if self._matrix is None:
+            return len(self.column)
+        return self._matrix.shape[1]
+
+    @property
+    def is_sound(self) -> bool:
+        """True if matrix and mean have as many features, and finite numbers alone."""
+        if self._matrix is None:
+            numbers = self.scale
+        else:
+            numbers = self._matrix
+            if len(numbers) != len(self.mean):
+                return False
+        return bool(np.isfinite(numbers).all() and np.isfinite(self.mean).all())
+
+    @property
     def is_identity(self) -> bool:
         """True if points are left as they are."""
-        return not self.mean.any() and np.array_equal(self.matrix, np.eye(self.features))
+        return (
+            not self.mean.any()
+            and self.keeps_features_apart
+            and np.array_equal(self.column, np.arange(self.features))
+            and bool((self.scale == 1).all())
+        )
 
-    @functools.cached_property
+    @property
     def keeps_features_apart(self) -> bool:
         """True if each new feature is a multiple of one of the points."""
-        return bool((np.count_nonzero(self.matrix, axis=0) == 1).all())
+        return self.column is not None
 
     @property
     def parts(self) -> tuple[Normalisation, ...]:
         """Itself, as the only part."""
         return (self,)
 
+    @property
+    def is_compact(self) -> bool:
+        """True if `column` and `scale` are all of the map."""
+        return self._matrix is None
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The linear map (D1, D2), float32; `DataError` where there is no memory for it."""
+        if self._matrix is not None:
+            return self._matrix
+        what = f"the matrix of a normalisation of {self.features} features"
+        refuse_beyond(4 * self.features * self.features_after, what, None)
+        return self._rows(0, self.features)
+
+    def _rows(self, start, stop):
+        if self._matrix is not None:
+            return self._matrix[start:stop]
+        rows = np.zeros((stop - start, len(self.column)), np.float32)
+        inside = np.flatnonzero((self.column >= start) & (self.column < stop))
+        rows[self.column[inside] - start, inside] = self.scale[inside]
+        return rows
+
+    def used_features(self, columns):
+        """Whether each feature (D1,) has a part in any of the columns, true in `columns` (D2,)."""
+        if self.column is None:
+            return (self._matrix[:, columns] != 0).any(axis=1)
+        used = np.zeros(self.features, bool)
+        used[self.column[columns]] = True
+        return used
+
     @functools.cached_property
     def _digest(self):
-        digest = hashlib.sha256(np.ascontiguousarray(self.matrix, dtype="<f4"))
+        digest = hashlib.sha256()
+        if self._matrix is None and self.features * self.features_after > _HASHED:
+            digest.update(np.ascontiguousarray(self.column, dtype="<i4"))
+            digest.update(np.ascontiguousarray(self.scale, dtype="<f4"))
+        else:
+            step = max(1, _BLOCK // max(1, self.features_after))
+            for start in range(0, self.features, step):
+                rows = self._rows(start, min(start + step, self.features))
+                digest.update(np.ascontiguousarray(rows, dtype="<f4"))
         digest.update(np.ascontiguousarray(self.mean, dtype="<f4"))
         return digest.hexdigest()[:16]
 
     def digest(self):
-        """Sixteen hexadecimal digits that tell one normalisation from another."""
+        """Sixteen hexadecimal digits of matrix and mean, that tell one normalisation from another."""
         return self._digest
-
-    @functools.cached_property
-    def _scales(self):
-        """The feature and the factor of each column; None where the matrix mixes features."""
-        if not self.keeps_features_apart:
-            return None
-        column = np.argmax(self.matrix != 0, axis=0)
-        return column, self.matrix[column, np.arange(self.matrix.shape[1])].astype(np.float64)
 
     def apply(self, x, products=False):
         """Map x (n, D1) to (n, D2) float64; DataError where the widths differ, and for NaN where
@@ -99,20 +183,18 @@ class Normalisation:
         faster: the last bits of a point do not depend on its neighbours then, but on the machine.
         """
         x = np.asarray(x)
-        if x.ndim != 2 or x.shape[1] != self.matrix.shape[0]:
+        if x.ndim != 2 or x.shape[1] != self.features:
             if x.ndim == 2:
                 dimensions = f"{x.shape[1]} features"
             else:
                 dimensions = f"shape {x.shape}, not (n, d)"
             raise DataError(
-                f"the data have {dimensions}, the normalisation needs "
-                f"{self.matrix.shape[0]} features"
+                f"the data have {dimensions}, the normalisation needs {self.features} features"
             )
         centred = x.astype(np.float64)
         centred -= self.mean
-        if self._scales is not None:
-            column, scale = self._scales
-            return centred[:, column] * scale
+        if self.column is not None:
+            return centred[:, self.column] * self.scale.astype(np.float64)
         if np.isnan(centred).any():
             raise DataError(
                 "points hold NaN, which a normalisation that mixes features cannot take"
@@ -158,7 +240,7 @@ def spans(
 ) -> list[tuple[int, int]]:
     """(start, stop) of the columns of each part; without a normalisation, all of so many."""
     if normalisation is not None:
-        ends = [0, *itertools.accumulate(one.matrix.shape[1] for one in normalisation.parts)]
+        ends = [0, *itertools.accumulate(one.features_after for one in normalisation.parts)]
     else:
         ends = [0, width]
     return list(itertools.pairwise(ends))
@@ -251,13 +333,12 @@ def fit_normalisation(
             else:
                 how = f"{more} and were"
             warn_user(f"{_named(features, len(varies))} {how} left out{why}", AgfmcNotice)
-    if nsv is None:  # of many features, most of the matrix is never touched, and takes no memory
-        matrix = np.zeros((x.shape[1], len(used)), np.float32)
-        matrix[used, np.arange(len(used))] = factor[used]
-    else:
-        matrix = np.zeros((x.shape[1], nsv), np.float32)
-        matrix[used] = factor[used, None] * _directions((x, w), mean, used, factor[used], nsv)
-    return Normalisation(matrix, mean.astype(np.float32), tuple(dropped.tolist()))
+    mean, dropped = mean.astype(np.float32), tuple(dropped.tolist())
+    if nsv is None:
+        return Normalisation.of_scales(used.astype(np.int32), rounded[used], mean, dropped)
+    matrix = np.zeros((x.shape[1], nsv), np.float32)
+    matrix[used] = factor[used, None] * _directions((x, w), mean, used, factor[used], nsv)
+    return Normalisation(matrix, mean, dropped)
 
 
 def feature_share(x: np.ndarray, w: np.ndarray | None = None) -> float:

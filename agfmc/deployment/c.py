@@ -109,7 +109,7 @@ def _sizes(steps):
     k = len(steps.labels)
     m = len(steps.rho)
     branches = max(len(node.branches) for node in steps.nodes)
-    width = sum(one.matrix.shape[1] for one in steps.normalisations) or len(steps.features)
+    width = sum(one.features_after for one in steps.normalisations) or len(steps.features)
     layout = steps.recipe.layout or TableFormat()
     sizes = {
         "MODEL_FEATURES": len(steps.features),
@@ -273,7 +273,7 @@ def _tables(tables, steps):
     """Yield (kind, name, values) of the tables of a model."""
     forest = steps.forest
     fitted = steps.map
-    ends = np.cumsum([0] + [one.matrix.shape[1] for one in steps.normalisations])
+    ends = np.cumsum([0] + [one.features_after for one in steps.normalisations])
     normalisations = [
         _row(
             tables.add("double", "mean_", one.mean.astype(np.float64)),

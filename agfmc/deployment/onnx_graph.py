@@ -386,11 +386,9 @@ def _spellings(word):
 
 def _normalised(x, normalisation):
     x = x - normalisation.mean
-    matrix = normalisation.matrix.astype(float)
     if not normalisation.keeps_features_apart:
-        return x @ matrix
-    column = np.argmax(matrix != 0, axis=0)
-    return x.columns(column) * matrix[column, np.arange(len(column))]
+        return x @ normalisation.matrix.astype(float)
+    return x.columns(normalisation.column) * normalisation.scale.astype(float)
 
 
 def _decision_values(graph, steps, z):

@@ -172,13 +172,10 @@ def _check_normalisation(configuration, fail):
     else:
         parts = norm.parts
     columns = spans(norm, model.sv.shape[1])
-    if (
-        any(one.matrix.shape[0] != len(one.mean) or len(one.mean) != norm.features for one in parts)
-        or columns[-1][1] != model.sv.shape[1]
-    ):
+    if any(one.features != norm.features for one in parts) or columns[-1][1] != model.sv.shape[1]:
         raise fail("the normalisation does not fit the support vectors")
-    if not all(np.isfinite(one.matrix).all() and np.isfinite(one.mean).all() for one in parts):
-        raise fail("the normalisation is not finite")
+    if not all(one.is_sound for one in parts):
+        raise fail("the normalisation has other features than its mean, or is not finite")
     if (
         any(
             kernel.columns not in (columns if len(parts) > 1 else (None,))

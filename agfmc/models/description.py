@@ -172,12 +172,14 @@ def node_shares(configuration: Configuration) -> dict[int, float]:
 
 def describe_normalisation(normalisation: Normalisation) -> dict:
     """A dictionary of plain values about its features."""
-    matrix = normalisation.matrix
+    mixed = False
+    if not normalisation.keeps_features_apart:
+        mixed = bool((np.count_nonzero(normalisation.matrix, axis=0) > 1).any())
     return {
-        "features": len(matrix),
-        "features_after": matrix.shape[1],
+        "features": normalisation.features,
+        "features_after": normalisation.features_after,
         "left_out": list(normalisation.dropped),
-        "mixed": bool((np.count_nonzero(matrix, axis=0) > 1).any()),
+        "mixed": mixed,
         "digest": normalisation.digest(),
     }
 

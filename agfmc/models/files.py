@@ -458,7 +458,7 @@ def _normalised(configuration, source, file):
         raise ModelError(
             "`unnormalised` is for support vectors: multi-class nodes have none", file=file
         )
-    width = normalisation.matrix.shape[0 if unnormalised else 1]
+    width = normalisation.features if unnormalised else normalisation.features_after
     needed = machines.sv.shape[1]
     if width < needed or (width > needed and not machines.any_width):
         raise ModelError(
@@ -466,7 +466,7 @@ def _normalised(configuration, source, file):
             f"features, the models need {needed}",
             file=file,
         )
-    refuse_huge(len(machines.sv), max(width, normalisation.matrix.shape[1]), file)
+    refuse_huge(len(machines.sv), max(width, normalisation.features_after), file)
     sv = np.zeros((len(machines.sv), width))
     sv[:, :needed] = machines.sv
     if unnormalised:

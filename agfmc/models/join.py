@@ -214,7 +214,6 @@ def _joined_machines(members):
     used = [_used(one) for one in members]
     parts = [part for pairs in used for part, _ in pairs]
     if None in parts and any(parts):
-        refuse_huge(features, features, members[0].tree.source)
         identity = Normalisation.identity(features)
         used = [[(part or identity, span) for part, span in pairs] for pairs in used]
     known: dict = {}  # the normalisations by their digests

@@ -2,7 +2,7 @@
 
     bytes 0-7     89 4D 42 4D 0D 0A 1A 0A (the letters MBM between bytes that text
                   conversions damage)
-    8-11, 12-15   format version: major 1, minor 2 (uint32, little-endian throughout)
+    8-11, 12-15   format version: major 1, minor 3 (uint32, little-endian throughout)
     16-23, 24-31  length of the header, length of the whole file (uint64)
     32-63         SHA-256 of all bytes but these 32
     64-           the header: JSON in UTF-8, a `_Stored` with {"shape", "offset"} in the place of
@@ -40,9 +40,37 @@ from .checks import check_configuration
 from .configuration import Configuration
 
 MAGIC = b"\x89MBM\r\n\x1a\n"
-_MAJOR, _MINOR = 1, 2
+_MAJOR, _MINOR = 1, 3
 _START = struct.Struct("<8sIIQQ32s")
 _Line = Annotated[str, one_line]
+
+
+@dataclass(frozen=True)
+class _StoredMap:
+    """A `Normalisation`: the matrix, or feature and factor of each column where it is None."""
+
+    matrix: Annotated[np.ndarray | None, "<f4", 2]
+    mean: Annotated[np.ndarray, "<f4", 1]
+    column: Annotated[np.ndarray | None, "<i4", 1] = field(
+        default=None, metadata={"optional": True}
+    )
+    scale: Annotated[np.ndarray | None, "<f4", 1] = field(default=None, metadata={"optional": True})
+
+    @classmethod
+    def of(cls, normalisation):
+        if normalisation.is_compact:
+            return cls(None, normalisation.mean, normalisation.column, normalisation.scale)
+        return cls(normalisation.matrix, normalisation.mean)
+
+    def normalisation(self, fail):
+        if self.matrix is not None and self.column is self.scale is None:
+            return Normalisation(self.matrix, self.mean)
+        column, scale = self.column, self.scale
+        if self.matrix is not None or column is None or scale is None or len(column) != len(scale):
+            raise fail("a normalisation has neither a matrix nor its columns")
+        if np.any(column < 0) or np.any(column >= len(self.mean)) or not scale.all():
+            raise fail("a column of a normalisation is that of no feature")
+        return Normalisation.of_scales(column, scale, self.mean)
 
 
 @dataclass(frozen=True)
@@ -55,13 +83,11 @@ class _Stored:
     control: str
     machines: MergedModel
     node_classifiers: tuple[NodeModel, ...]
-    normalisation: Normalisation | None
+    normalisation: _StoredMap | None
     calibration: Calibration | None
     recipe: TableRecipe | None
     made_by: Mapping[_Line, _Line]
-    normalisations: tuple[Normalisation, ...] | None = field(
-        default=None, metadata={"optional": True}
-    )
+    normalisations: tuple[_StoredMap, ...] | None = field(default=None, metadata={"optional": True})
 
 
 def write_store(path, configuration, made_by):
@@ -82,11 +108,10 @@ def write_store(path, configuration, made_by):
         offset += len(blobs[-1])
         return entry
 
-    one = configuration.normalisation
-    if isinstance(one, JoinedNormalisation):
-        several = one.parts
+    if configuration.normalisation is None:
+        maps = ()
     else:
-        several = None
+        maps = tuple(map(_StoredMap.of, configuration.normalisation.parts))
     stored = _Stored(
         format_tree(tree),
         configuration.machines,
@@ -95,11 +120,11 @@ def write_store(path, configuration, made_by):
             replace(model, name=tree.directs[number].name)
             for number, model in configuration.node_classifiers.items()
         ),
-        None if several else one,
+        maps[0] if len(maps) == 1 else None,
         configuration.calibration,
         configuration.recipe,
         dict(sorted(made_by.items())),
-        several,
+        maps if len(maps) > 1 else None,
     )
     header = json.dumps(encode(stored, put), separators=(",", ":")).encode()
     header += b" " * (-len(header) % 64)
@@ -148,12 +173,12 @@ def _configuration(header, raw, start, path, why):
         raise fail("the multi-class nodes are not those of the control text")
     if stored.recipe is not None:
         check_table_recipe(stored.recipe, fail)
-    normalisation = stored.normalisation
+    normalisation = stored.normalisation and stored.normalisation.normalisation(fail)
     several = stored.normalisations
     if several is not None:
         if normalisation is not None or len(several) < 2:
             raise fail("the normalisations are invalid")
-        normalisation = JoinedNormalisation(several)
+        normalisation = JoinedNormalisation(tuple(one.normalisation(fail) for one in several))
     try:
         configuration = Configuration(
             tree,
@@ -198,7 +223,7 @@ def _checked_header(raw, path):
         raise ModelError("damaged: the checksum does not agree with the contents", file=path)
     try:
         header = strict_json(raw[_START.size : _START.size + length])
-        if not (minor > 1):
+        if minor < 2:
             header = _upgraded(header)
         return header, _START.size + length
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
@@ -206,7 +231,7 @@ def _checked_header(raw, path):
 
 
 def _upgraded(old):
-    """The header of a file of version 1.0 or 1.1 in the layout of 1.2."""
+    """The header of a file of version 1.0 or 1.1 in the layout of the later ones."""
     arrays = old.pop("arrays")
     machines = {
         "kernels": [

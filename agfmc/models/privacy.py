@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..core.errors import ModelError
+from ..data.normalisation import spans
 from .configuration import Configuration
 
 
@@ -76,8 +77,10 @@ def _used_features(configuration):
             used |= (node.weights[:, :-1] != 0).any(axis=0)
     if configuration.normalisation is None:
         return used
-    matrix = np.concatenate([one.matrix for one in configuration.normalisation.parts], axis=1)
-    return (matrix[:, used] != 0).any(axis=1)
+    parts = configuration.normalisation.parts
+    columns = spans(configuration.normalisation, len(used))
+    before = [part.used_features(used[slice(*span)]) for part, span in zip(parts, columns)]
+    return np.any(before, axis=0)
 
 
 def _anonymous(words, keep):

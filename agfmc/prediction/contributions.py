@@ -277,12 +277,11 @@ class Explainer:
         features."""
         if self._normalisation is None:
             return [np.array(column.features) for column in self.columns]
-        used = np.hstack([part.matrix != 0 for part in self._normalisation.parts])
-        if (used.sum(axis=0) != 1).any():
+        parts = self._normalisation.parts
+        if not all(part.keeps_features_apart for part in parts):
             return None
-        return [
-            np.flatnonzero(np.isin(used.argmax(axis=0), column.features)) for column in self.columns
-        ]
+        feature = np.concatenate([part.column for part in parts])
+        return [np.flatnonzero(np.isin(feature, column.features)) for column in self.columns]
 
     def _shapley(self, x, weights, used):
         model = self._model

@@ -90,7 +90,7 @@ RECIPE = TableRecipe(
 )
 def test_written_and_read_again(tmp_path, whole):
     path, raw = written(tmp_path, model_of(**whole))
-    assert START.unpack_from(raw)[1:3] == (1, 2)
+    assert START.unpack_from(raw)[1:3] == (1, 3)
     found = read_store(str(path))
     assert found.recipe is None and format_tree(found.tree) == format_tree(model_of(**whole).tree)
     assert written(tmp_path, found)[1] == raw
@@ -105,6 +105,19 @@ def test_a_recipe_is_kept(tmp_path):
 
 
 RELEASED = Path(__file__).parents[2] / "data/models"  # as version 0.2.0 of the suite wrote them
+
+
+def test_features_that_are_kept_apart_are_stored_without_the_matrix(tmp_path):
+    model = model_of(normalisation=NORMALISATION)
+    path, raw = written(tmp_path, model)
+    stored = json.loads(raw[64 : 64 + START.unpack_from(raw)[3]])["normalisation"]
+    assert stored["matrix"] is None and stored["column"]["shape"] == stored["scale"]["shape"] == [2]
+    again = read_store(str(path)).normalisation
+    assert np.array_equal(again.matrix, NORMALISATION.matrix)
+    assert again.digest() == NORMALISATION.digest()
+    mixed = Normalisation(np.float32([[0.5, 0], [1, 2], [0, 0]]), NORMALISATION.mean)
+    path, raw = written(tmp_path, model_of(normalisation=mixed))
+    assert np.array_equal(read_store(str(path)).normalisation.matrix, mixed.matrix)
 
 
 @pytest.mark.parametrize("name, minor", [("pairs", 0), ("normalised", 0), ("mixed", 1)])
@@ -206,7 +219,7 @@ def test_missing_file(tmp_path):
         read_store(str(tmp_path / "none.mbm"))
 
 
-def sealed(raw, *, header=None, body=None, major=1, minor=2):
+def sealed(raw, *, header=None, body=None, major=1, minor=3):
     """The bytes with another header or body, and a checksum that agrees."""
     _, _, _, length, _, _ = START.unpack_from(raw)
     text = raw[64 : 64 + length] if header is None else header
@@ -216,7 +229,7 @@ def sealed(raw, *, header=None, body=None, major=1, minor=2):
     return start + digest + text + rest
 
 
-def changed(raw, change, minor=2):
+def changed(raw, change, minor=3):
     """The bytes with a header that `change` has altered in place."""
     _, _, _, length, _, _ = START.unpack_from(raw)
     header = json.loads(raw[64 : 64 + length])
@@ -228,7 +241,7 @@ def changed(raw, change, minor=2):
 def test_future_version(tmp_path):
     _, raw = written(tmp_path, model_of())
     assert format_tree(read_store("m", sealed(raw)).tree) == format_tree(TREE)
-    with pytest.raises(ModelError, match=r"format version 2\.2, this program reads 1\.0 to 1\.2"):
+    with pytest.raises(ModelError, match=r"format version 2\.3, this program reads 1\.0 to 1\.3"):
         read_store("m", sealed(raw, major=2))
 
 
@@ -378,15 +391,32 @@ BAD_NUMBERS = {
     "group descends": {"group": np.array([1, 0, 1])},
     "group wraps round": {"group": np.array([2**31 - 1, -(2**31), 0])},
     "orientation 0": {"orientation": np.array([0, 1])},
-    "normalisation NaN": {"normalisation": replace(NORMALISATION, mean=np.array([1, np.nan, 2]))},
+    "normalisation NaN": {
+        "normalisation": Normalisation(NORMALISATION.matrix, np.array([1, np.nan, 2]))
+    },
     "normalisation infinite": {
-        "normalisation": replace(NORMALISATION, matrix=np.full((3, 2), np.inf, dtype=np.float32))
+        "normalisation": Normalisation(np.full((3, 2), np.inf, np.float32), NORMALISATION.mean)
+    },
+    "scale infinite": {
+        "normalisation": Normalisation(np.float32([[np.inf, 0], [0, 1], [0, 0]]), np.zeros(3))
     },
     "normalisation of other width": {
         "normalisation": Normalisation(np.ones((3, 3), np.float32), np.ones(3, np.float32))
     },
     "normalisation of other mean": {
         "normalisation": Normalisation(np.ones((3, 2), np.float32), np.ones(2, np.float32))
+    },
+    "column of no feature": {
+        "normalisation": Normalisation.of_scales(np.array([0, 3]), np.ones(2), np.ones(3))
+    },
+    "column before the first": {
+        "normalisation": Normalisation.of_scales(np.array([0, -1]), np.ones(2), np.ones(3))
+    },
+    "column of zeros": {
+        "normalisation": Normalisation.of_scales(np.array([0, 1]), np.array([1, 0]), np.ones(3))
+    },
+    "columns without factors": {
+        "normalisation": Normalisation.of_scales(np.array([0, 1]), np.ones(1), np.ones(3))
     },
 }
 

@@ -1,5 +1,6 @@
 """Normalisation: by hand, against numpy's own decomposition, and the same bits from a file."""
 
+import hashlib
 import tracemalloc
 
 import numpy as np
@@ -11,6 +12,7 @@ from agfmc.data.libagf import read_std, write_std
 from agfmc.data import normalisation
 from agfmc.data.normalisation import (
     covariance,
+    Normalisation,
     feature_share,
     fit_normalisation,
     named_features,
@@ -42,6 +44,24 @@ def test_features_of_zeros_and_ones_are_not_divided_by_their_deviations():
         np.r_[1 / 0.7, 1 / np.std(x[:, 1], ddof=1), 1 / 0.7, 1 / 0.7],
         rtol=1e-6,
     )
+
+
+def test_features_that_are_kept_apart_make_no_square():
+    x = points(3, 4)[:, :3].repeat(1000, axis=1)
+    x[:, 7] = 1
+    tracemalloc.start()
+    with own_warnings():
+        std = fit_normalisation(x)
+    std.apply(x)
+    short = std.digest()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 << 20 < std.matrix.nbytes / 2
+    digest = hashlib.sha256(std.matrix.tobytes() + std.mean.tobytes()).hexdigest()
+    assert short == digest[:16]  # which models have that were trained with the matrix
+    again = Normalisation(std.matrix, std.mean, std.dropped)
+    assert np.array_equal(again.column, np.delete(np.arange(3000), 7))
+    assert np.array_equal(again.scale, std.scale) and again.digest() == short
 
 
 @given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 99))

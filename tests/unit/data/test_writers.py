@@ -154,7 +154,7 @@ WRITERS = {
             machine(kernels=(Kernel("rbf", NAN),)),
             machine(kernels=(Kernel("rbf", -1.0),)),
             replace(CONFIGURATION, tree=changed(TREE, names={0: "two\nlines"})),
-            replace(CONFIGURATION, normalisation=replace(NORMALISATION, mean=np.array([0, NAN]))),
+            replace(CONFIGURATION, normalisation=Normalisation(np.eye(2), np.array([0, NAN]))),
             replace(CONFIGURATION, recipe=replace(RECIPE, columns=RECIPE.columns[:1])),
             replace(CONFIGURATION, calibration=calibrated(cumulative=np.array([1.000002]))),
             replace(CONFIGURATION, calibration=replace(CALIBRATION, model="0" * 16)),
@@ -249,8 +249,8 @@ WRITERS = {
         read_std,
         [NORMALISATION],
         [
-            replace(NORMALISATION, mean=np.array([0, NAN])),
-            replace(NORMALISATION, matrix=np.zeros((2, 0), np.float32)),
+            Normalisation(np.eye(2), np.array([0, NAN])),
+            Normalisation(np.zeros((2, 0), np.float32), NORMALISATION.mean),
         ],
     ),
     "format_pair_errors": (

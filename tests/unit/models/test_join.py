@@ -192,7 +192,7 @@ def test_hostile_columns_are_refused(models, tmp_path):
     fails(normalisation=norm.parts[0])
     fails(normalisation=JoinedNormalisation(norm.parts * 2))
     fails(normalisation=JoinedNormalisation((norm.parts[0], Normalisation.identity(3))))
-    short = replace(norm.parts[1], mean=np.zeros(3, np.float32))
+    short = Normalisation(norm.parts[1].matrix, np.zeros(3, np.float32))
     fails(normalisation=JoinedNormalisation((norm.parts[0], short)))
     check_configuration(whole, ModelError)
     single = models["svm"]
