@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
 
 import numpy as np
@@ -29,7 +28,7 @@ class Findings:
     def __init__(self, table: Table):
         self._table = table
         self._problems: list[tuple[int, str, int | None]] = []
-        self._faults: dict[int, Fault] = {}
+        self._faults: list[tuple[int, Fault]] = []
         self.left_out: dict[str, list[str]] = defaultdict(list)
         self.taken: dict[str, list[str]] = defaultdict(list)
         self.done: list[str] = []
@@ -56,16 +55,20 @@ class Findings:
 
     def add_fault(self, position: int, fault: Fault) -> None:
         """A column with cells that cannot be used, of which the first is shown."""
-        self._faults[position] = fault
+        self._faults.append((position, fault))
+
+    def has_faults(self, position: int) -> bool:
+        """True if the column has such cells."""
+        return any(position == at for at, _ in self._faults)
 
     def raise_problems(self) -> None:
         """Give the doubts, and raise `DataErrors` of all problems, if there are any."""
-        faults, self._faults = self._faults, {}
+        faults, self._faults = self._faults, []
         if faults:
             self._find_examples(faults)
         if self._problems:
             self._give_doubts()
-            ordered = sorted(self._problems, key=operator.itemgetter(0))
+            ordered = sorted(self._problems, key=lambda problem: (problem[0], problem[2] or 0))
             table = self._table
             raise DataErrors(
                 [
@@ -77,20 +80,20 @@ class Findings:
             )
 
     def _find_examples(self, faults):
-        for block in self._table.blocks(dict.fromkeys(faults, "words")):
-            for position, fault in list(faults.items()):
+        for block in self._table.blocks({position: "words" for position, _ in faults}):
+            for position, fault in list(faults):
                 cells = block[position]
                 words = with_points(cells.words, self._table.decimal)
                 is_wrong = np.array([fault.is_wrong(word) for word in words] + [False])
                 rows = np.flatnonzero(is_wrong[cells.codes])
                 if len(rows):
-                    del faults[position]
+                    faults.remove((position, fault))
                     cell = words[cells.codes[rows[0]]]
                     row = block.number(int(rows[0]))
                     self.add_problem(position, f'"{one_line(cell)}" {fault.text}', row)
             if not faults:
                 return
-        for position, fault in faults.items():
+        for position, fault in faults:
             self.add_problem(position, fault.text)
 
     def all_done(self) -> list[str]:

@@ -280,30 +280,33 @@ class FormSurvey:
             shape: rows for shape, (rows, _) in self._shapes.items() if isinstance(shape, Written)
         }
 
-    def fault(self) -> Fault | None:
-        """What is wrong in a column of numbers without a common form; None for one of words."""
+    def faults(self) -> list[Fault]:
+        """All that is wrong in a column of numbers without a common form; none for one of words."""
         numbers = {shape: rows for shape, rows in self._written().items() if _is_sure(shape)}
         blanks = sum(rows for shape, (rows, _) in self._shapes.items() if isinstance(shape, str))
         total = sum(rows for rows, _ in self._shapes.values())
         strange = total - blanks - sum(numbers.values())
         are_many = len(self._numbers) > _FEW_NUMBERS
         has_fractions = any(shape.text for shape in numbers)
+        faults = []
         if strange:
             share = _FEW_WORDS
             if has_fractions:
                 share = _MEASURED
             marked = sum(rows for shape, rows in numbers.items() if shape.unit or shape.limit)
-            if are_many and (strange < share * total or 2 * marked > total):
-                return _STRANGE
-            return None
+            if not are_many or strange >= share * total and 2 * marked <= total:
+                return []
+            faults.append(_STRANGE)
         by_unit: Counter = Counter()
         for shape, rows in numbers.items():
             by_unit[shape.unit] += rows
-        if 1 < len(by_unit) <= _FEW_UNITS and (are_many or has_fractions):
-            return self._fault_of_units(by_unit)
-        if len(by_unit) == 1 and not _common_marks(numbers):
-            return self._fault_of_marks(numbers)
-        return None
+        if 1 < len(by_unit):
+            if len(by_unit) > _FEW_UNITS or not (are_many or has_fractions):
+                return faults
+            faults.append(self._fault_of_units(by_unit))
+        if numbers and not _common_marks(numbers):
+            faults.append(self._fault_of_marks(numbers))
+        return faults
 
     def _fault_of_units(self, by_unit):
         most, second = sorted(by_unit, key=lambda unit: (-by_unit[unit], unit))[:2]

@@ -81,7 +81,11 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             recipe = _decide_column(facts, position, roles, where.orders.get(position), findings)
         if recipe is not None:
             recipes[position] = recipe
-    gaps = [position for position in recipes if columns[position].missing]
+    gaps = [
+        position
+        for position, facts in columns.items()
+        if facts.missing and (position in recipes or findings.has_faults(position))
+    ]
     if gaps and roles.missing == "error":
         _refuse_missing(columns, gaps, findings)
     findings.raise_problems()
@@ -257,21 +261,21 @@ def _decide_classes(label, position, roles, findings):
         classes = tuple(ordered_words(words))
     elif len(set(given)) < len(given):
         raise UsageError("`classes` names a class twice")
-    for word in words:
-        fault = name_fault(word)
-        if fault:
-            text = f"cannot be the name of a class: {fault}"
-        elif word not in classes:
-            text = f"is a class that `classes` does not name: {listed_names(classes)}"
-        else:
-            continue
-        findings.add_fault(position, Fault(lambda cell: plain_word(cell) == word, text))
-        break
+    wrong = [word for word in words if name_fault(word)]
+    if wrong:
+        text = f"cannot be the name of a class: {name_fault(wrong[0])}"
+        findings.add_fault(position, Fault(lambda cell: plain_word(cell) == wrong[0], text))
+    unnamed = [word for word in words if word not in classes]
+    if unnamed:
+        text = f"is a class that `classes` does not name: {listed_names(classes)}"
+        if len(unnamed) > 1:
+            text += f"; nor does it name {listed_names(unnamed[1:])}"
+        findings.add_fault(position, Fault(lambda cell: plain_word(cell) == unnamed[0], text))
     absent = [word for word in classes if word not in words]
     if absent:
         findings.add_problem(
             position,
-            f"no row is of class {quoted(absent[0])}, which `classes` names: there are "
+            f"no row is of class {listed_names(absent)}, which `classes` names: there are "
             + listed_names(sorted(words)),
         )
     return classes, {number: words.get(word, 0) for number, word in enumerate(classes)}
@@ -335,11 +339,12 @@ def _decide_column(facts, position, roles, order, findings):
         fill = _fill_of_numbers(facts, position, roles, findings)
         return ColumnRecipe(facts.name, None, fill, indicator, date, numbers=facts.form)
     if facts.words:
-        fault = None
+        faults = []
         if not facts.categorical and facts.first_strange is not None:
-            fault = _fault_of_dates(facts) or facts.forms.fault()
-        if fault is not None:
-            findings.add_fault(position, fault)
+            faults = _faults_of_dates(facts) or facts.forms.faults()
+        if faults:
+            for fault in faults:
+                findings.add_fault(position, fault)
             return None
         return _decide_words(facts, position, roles, findings)
     return _decide_numbers(facts, position, roles, findings)
@@ -363,16 +368,16 @@ def _decide_pair(facts, position, roles, findings):
     return recipes
 
 
-def _fault_of_dates(facts):
+def _faults_of_dates(facts):
     """The fault of a column most of whose words are dates of one order."""
     order, odd = odd_words(facts.words)
     if not odd:
-        return None
-    return Fault(
-        lambda cell: plain_word(cell) in odd,
+        return []
+    text = (
         f"is not {expected(order)}, as other cells are: `blanks` names words that mean a missing "
-        f"value, {WAYS}",
+        f"value, {WAYS}"
     )
+    return [Fault(lambda cell: plain_word(cell) in odd, text)]
 
 
 def _decide_numbers(facts, position, roles, findings):

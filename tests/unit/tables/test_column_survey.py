@@ -530,6 +530,14 @@ def test_classes(cells, given, names, counts):
             "column 'class', row 3: \"c\" is a class that `classes` does not name: 'a', 'b'",
         ),
         (
+            "a b c d",
+            ("a", "e", "f"),
+            "column 'class': no row is of class 'e', 'f', which `classes` names: there are 'a', 'b', "
+            "'c', 'd'\n"
+            "standard input: column 'class', row 2: \"b\" is a class that `classes` does not name: "
+            "'a', 'e', 'f'; nor does it name 'c', 'd'",
+        ),
+        (
             "a ? NA b",
             None,
             "column 'class', row 2: no class, in 2 of 4 rows: expected a class in every row of "
@@ -762,6 +770,21 @@ def test_all_columns_that_cannot_be_used():
         "column 'c', row 1",
         "column 'class', row 30",
     ]
+
+
+def test_all_that_is_wrong_with_a_column():
+    rows = [f"{n}.5 {'m' if n % 2 else 'km'},{'uv'[n % 2]}\n" for n in range(30)]
+    rows[6] = "high,u\n"
+    rows[9] = ",u\n"
+    rows[11] = '"1,5 m",u\n'
+    told = refused(DataError, survey, "a,class\n" + "".join(rows), missing="error").splitlines()
+    faults = [
+        'row 2: "1.5 m" is in another unit',
+        'row 7: "high" is no number',
+        "row 10: a missing value",
+        'row 12: "1,5 m" has other marks',
+    ]
+    assert len(told) == len(faults) and all(map(str.__contains__, told, faults))
 
 
 def test_numbers_are_blanks_beside_words():

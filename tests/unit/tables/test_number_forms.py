@@ -75,7 +75,7 @@ def test_limits_are_features():
     ],
 )
 def test_words_stay_words(cells):
-    assert surveyed(cells).form(".") is None and surveyed(cells).fault() is None
+    assert surveyed(cells).form(".") is None and surveyed(cells).faults() == []
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_words_stay_words(cells):
 def test_faults(cells, wrong, text):
     survey = surveyed(cells)
     assert survey.form(".") is None
-    fault = survey.fault()
+    (fault,) = survey.faults()
     assert [cell for cell in cells if fault.is_wrong(cell)] == [wrong]
     assert text in fault.text
 
