@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core.errors import DataError, one_line, UsageError
 from .arrow import FrameTable, import_pyarrow, typed_blanks
 from .types import TableFormat
-from .words import Block, column_names, Table
+from .words import blank_numbers, Block, column_names, Table
 
+_NUMBERS = {float}  # types of values that need no text
 _FEW = 8  # rows of a frame of pandas, which gives so few faster than its columns
 _WIDE = ("Int128", "UInt128")  # types of Polars that Arrow lacks
 
@@ -49,6 +52,11 @@ class RowTable(Table):
                     raise block.error(
                         lacking.index(True), f"lacks the column '{one_line(self.names[at])}'"
                     )
+            if kind in ("number", "either") and {*map(type, values)} <= _NUMBERS:
+                numbers = np.array(values, np.float64)
+                if not (blank_numbers(self.blanks) or np.isinf(numbers).any()):
+                    columns[at] = numbers
+                    continue
             texts = columns[at] = list(map(cell_of, values))
             if None in texts:
                 row = texts.index(None)
@@ -57,7 +65,8 @@ class RowTable(Table):
                     f"expected a number or a word in column '{one_line(self.names[at])}', "
                     f"found {type(values[row]).__name__}",
                 )
-        yield self.of_text(block, {at: kind for at, kind in requested.items() if kind != "text"})
+        kinds = {at: kind for at, kind in requested.items() if isinstance(columns[at], list)}
+        yield self.of_text(block, {at: kind for at, kind in kinds.items() if kind != "text"})
 
 
 def table_in_memory(source: Any, form: TableFormat) -> Table:
