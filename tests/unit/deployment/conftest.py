@@ -444,7 +444,9 @@ def random_recipe(rng, missing):
         kind = str(rng.choice(["number", "words", "order", "date", "time", "form", "pair"]))
         words = tuple(rng.permutation(WORDS)[: int(rng.integers(2, 8))].tolist())
         indicator = missing == "indicator" and rng.random() < 0.7
-        fill = round(float(rng.normal()), 3) if missing in ("mean", "indicator") else None
+        fill = None  # of new rows alone, where it is not a way to treat rows of training
+        if missing in ("mean", "indicator") or rng.random() < 0.5:
+            fill = round(float(rng.normal()), 3)
         column = ColumnRecipe(name, fill=fill, indicator=indicator)
         if kind == "words":
             fill = None if fill is None or indicator else str(rng.choice(words))
@@ -461,7 +463,8 @@ def random_recipe(rng, missing):
         elif kind == "date":
             cycles = tuple(cycle for cycle in PERIODS if rng.random() < 0.5)
             date = DateRecipe(str(rng.choice(list(DATES))), int(rng.integers(0, 20000)), cycles)
-            column = replace(column, date=date)
+            form = NumberForm(serial=True) if rng.random() < 0.3 else None
+            column = replace(column, date=date, numbers=form)
         if kind == "pair":
             column, second = (
                 replace(column, name=f"{name} {place + 1}", pair=PairRecipe(name, place))
@@ -481,14 +484,17 @@ def random_recipe(rng, missing):
 
 def random_cell(rng, recipe, column):
     """The text of a cell, missing where the recipe has a way to treat that."""
-    if rng.random() < 0.15 and recipe.missing != "error" and column != recipe.columns[0]:
+    can_be_missing = recipe.missing != "error" or column.fill is not None
+    if rng.random() < 0.15 and can_be_missing and column != recipe.columns[0]:
         return str(rng.choice([*recipe.blanks, " NA ", "-9.0"]))
     if column.date is not None and column.date.order in TIMES:
         hour, minute, second = (int(rng.integers(most)) for most in (24, 60, 60))
         style = str(rng.choice(TIMES[column.date.order]))
         return style.format(h=hour, n=hour % 12 or 12, m=minute, s=second)
-    if column.numbers is not None:
-        return random_number(rng, column.numbers, recipe.missing != "error")
+    if column.date is not None and column.numbers is not None and rng.random() < 0.7:
+        return f"{25569 + column.date.first + rng.normal():.{rng.integers(5)}f}"
+    if column.date is None and column.numbers is not None:
+        return random_number(rng, column.numbers, can_be_missing)
     if column.pair is not None:
         return random_pair(rng)
     if column.date is not None:

@@ -156,6 +156,8 @@ def test_tables_of_all_kinds_of_columns(seed, random_table):
         if column.date is not None:
             unit = UNITS.get(column.date.order, "days since 1970-01-01")
             assert info.name == f"{column.name} ({unit})"
+            if column.numbers is not None:
+                cells = column.numbers.dates(cells)
             feeds[info.name] = column.date.values(cells)[:, :1] + column.date.first
         elif column.numbers is not None:
             values = column.numbers.values(cells)
