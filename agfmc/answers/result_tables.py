@@ -17,7 +17,7 @@ from ..score.probabilities import probability_of_answers
 from ..tables.roles import column_or_file, column_positions, listed_names
 from ..tables.survey import ordered_words
 from ..tables.words import Words
-from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat
+from ..tables.types import folded_word, LABEL_NAMES, plain_word, ROW, TableFormat
 from .columns import AnswerColumns, open_answers
 from .libagf_text import ClassSets
 from .results import paths_of_sets, probabilities_only, sets_beside_truth
@@ -43,6 +43,7 @@ class AnswerSource:
     weight : column of the weights, in the table of the true classes, or a file of them, or
         `NO_WEIGHTS`, or None
     layout, data_layout : layouts of the tables of answers, and of the table `data`
+    fold_case : true classes that differ from one of the answers in case or blanks alone are this one
     """
 
     path: str
@@ -56,6 +57,7 @@ class AnswerSource:
     weight: str | None = None
     label: str | None = None
     data_layout: TableFormat = TableFormat()
+    fold_case: bool = False
 
     def __post_init__(self):
         if self.ids and self.data is None:
@@ -160,7 +162,7 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
     words, codes = _complete(other, column)
     order = _order(answers, other, keys)
     weights = _weights(other, weight, source)
-    truth = Words(words, codes[order])
+    truth = Words(_spelled(source, answers, columns, words), codes[order])
     if weights is None:
         weights = None
     else:
@@ -236,10 +238,15 @@ def _default_truth(table, names, source, columns):
             layout = source.data_layout
         with open_answers(table.file, layout) as again:
             cells = again.read(dict.fromkeys(names, "words")).cells
+        if source.fold_case:
+            key_of = folded_word
+        else:
+            key_of = plain_word
+        keys = set(map(key_of, classes))
         alike = [
             name
             for name in names
-            if cells[name].words and classes.issuperset(map(plain_word, cells[name].words))
+            if cells[name].words and keys.issuperset(map(key_of, cells[name].words))
         ]
         for name in alike[: len(alike) == 1]:
             warn_user(
@@ -459,18 +466,46 @@ def _name(table):
     return table.file
 
 
-def _names(source, answers, columns, truth):
-    """(names of all classes in their order, True where they are known to be all)."""
+def _names_of_answers(source, answers, columns):
+    """(classes that are named before the answers, in order; set of those among the answers)."""
     first = list(dict.fromkeys([*source.names, *columns.p.values()]))
     answered = {plain_word(word) for word in answers.cells[columns.predicted].words}
     if columns.sets is not None:
         answered |= {word for one in set(answers.cells[columns.sets]) for word in one}
+    return first, answered
+
+
+def _spelled(source, answers, columns, words):
+    """True classes, each as the answers spell it where case and blanks do not count."""
+    if not source.fold_case:
+        return words
+    first, answered = _names_of_answers(source, answers, columns)
+    spelling = {folded_word(name): name for name in answered.union(first)}
+    return tuple(spelling.get(folded_word(word), word) for word in words)
+
+
+def _hint_of_spelling(unknown, known):
+    """What helps where a class differs from a known one in case or blanks alone, else ""."""
+    spelling = {folded_word(name): name for name in known}
+    for word in unknown:
+        if folded_word(word) in spelling:
+            return (
+                f"; '{one_line(word)}' differs from '{one_line(spelling[folded_word(word)])}' in case "
+                "or blanks alone: the recipe, or the model, of training with `fold_case` makes them one"
+            )
+    return ""
+
+
+def _names(source, answers, columns, truth):
+    """(names of all classes in their order, True where they are known to be all)."""
+    first, answered = _names_of_answers(source, answers, columns)
     true = {plain_word(word) for word in truth.words}
     column = f"column '{one_line(columns.predicted)}'"
     if not true & answered.union(first):
         raise DataError(
             f"no answer is one of the true classes {listed_names(sorted(true))}: "
-            "`truth` names another column than theirs?",
+            "`truth` names another column than theirs?"
+            + _hint_of_spelling(ordered_words(true), answered.union(first)),
             file=answers.file,
         )
     strange = ordered_words(answered.difference(first))
@@ -496,8 +531,8 @@ def _names(source, answers, columns, truth):
             f"{_name(answers)}: the true class '{one_line(unknown[0])}'"
             f"{and_more(unknown)} is none of the answers': {count} "
             f"row{'s count' if count > 1 else ' counts'} as wrong"
-            + ", with probability 0"
-            * bool(columns.p)
+            + ", with probability 0" * bool(columns.p)
+            + _hint_of_spelling(unknown, answered.union(first))
         )
     return tuple(names), bool(first)
 

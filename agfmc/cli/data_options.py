@@ -174,7 +174,7 @@ def table_parts(args, source, by_options=False):
             fold_case=args.fold_case or None,
         )
     else:
-        layout, roles = _parts_of_recipe(args.recipe, source)
+        layout, roles = parts_of_recipe(args.recipe, source)
         if not hasattr(args, "ignore"):  # the model knows the columns
             roles = ColumnRoles()
     columns = {
@@ -190,7 +190,7 @@ def table_parts(args, source, by_options=False):
     return layout, replace(roles, **given)
 
 
-def _parts_of_recipe(recipe, source):
+def parts_of_recipe(recipe, source):
     """The `TableFormat` and `ColumnRoles` that the recipe of the table `source` says."""
     from ..tables.recipe_file import read_dialect
 
@@ -198,11 +198,6 @@ def _parts_of_recipe(recipe, source):
     if recipe is None and path is not None:
         report(f"{source} is read as {path} says")
     return layout, roles
-
-
-def table_layout(recipe, source):
-    """The `TableFormat` of a table of answers or true classes, by its recipe."""
-    return _parts_of_recipe(recipe, source)[0]
 
 
 def add_weights(group, classes=True):

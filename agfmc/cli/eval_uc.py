@@ -8,7 +8,7 @@ from .data_options import (
     add_recipe,
     add_table,
     add_weights,
-    table_layout,
+    parts_of_recipe,
     weight_files,
     weight_source,
 )
@@ -266,7 +266,7 @@ def _answer_source(args):
     from ..answers.result_tables import AnswerSource
     from ..data.class_names import read_names
 
-    layout = table_layout(args.recipe, args.data or args.truth)
+    layout, roles = parts_of_recipe(args.recipe, args.data or args.truth)
     return AnswerSource(
         args.truth,
         args.column,
@@ -276,6 +276,7 @@ def _answer_source(args):
         args.before,
         names=() if args.names is None else read_names(args.names),
         weight=args.weight,
+        fold_case=bool(roles.fold_case),
         **{"layout" if args.data is None else "data_layout": layout},
     )
 

@@ -50,3 +50,18 @@ def test_the_second_run_trains_on_the_survey(plots, run):
         "classes: Buche 145, Fichte 203, Föhre 118, Weißtanne 134",
     ):
         assert words in done.err, words
+
+
+def test_true_classes_of_new_rows_are_compared_without_case(folder, run):
+    rows = [f"{n % 2 * 3 + n % 5},{('Ost', 'West')[n % 2]}" for n in range(60)]
+    write = (folder / "t.csv").write_text
+    write("\n".join(["x,place", *rows, "1,ost", "2,WEST", ""]))
+    run("table2agf", "--label=place", "--fold-case", "t.csv", "t")
+    run("multi_borders", "one-vs-one", "t.csv", "m", "m.mbc")
+    (folder / "new.csv").write_text("\n".join(["x,place", *rows, ""]).lower())
+    (folder / "answers.csv").write_text(run("classify_m", "m.mbc", "new.csv", "-").out)
+    for options in (["--recipe=t.recipe"], ["--model=m.mbc", "--report=page.html"]):
+        done = run("eval_uc", "answers.csv", "--data=new.csv", "--truth=place", *options)
+        assert "none of the answers" not in done.err
+    told = run("eval_uc", "answers.csv", "--data=new.csv", "--truth=place", status=1).err
+    assert "'ost' differs from 'Ost' in case or blanks alone: the recipe, or the model, of" in told

@@ -161,8 +161,10 @@ def _by_model(request, model):
         if sorted(tree.names) == list(range(len(tree.names))):
             names = tuple(tree.names[label] for label in sorted(tree.names)) or None
         return replace(request, class_names=names), None
-    if model.info["recipe"]:
-        source = replace(request.source, label=model.info["recipe"]["label"])
+    recipe = model.info["recipe"]
+    if recipe:
+        fold_case = request.source.fold_case or bool(recipe.get("fold_case"))
+        source = replace(request.source, label=recipe["label"], fold_case=fold_case)
         request = replace(request, source=source)
     return request, lambda results, names: relabelled(
         results, [names[label] for label in sorted(names)], tree

@@ -1,5 +1,7 @@
 """Answers joined with the truth: whatever the order of rows and columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -52,6 +54,36 @@ def test_classes_without_columns_are_in_their_natural_order(tmp_path):
     assert results.truth.tolist() == [0, 0, 2, 0] and results.result.tolist() == [1, 0, -1, 0]
     results, names = load_answers(AnswerSource(path, "truth", names=("100", "10", "9")))
     assert names == ("100", "10", "9") and results.k == 3
+
+
+@pytest.mark.parametrize("header", [["class", "p:Ost", "p:West"], ["class"]])
+def test_true_classes_are_compared_without_case_as_in_training(tmp_path, header):
+    rows = [["Ost", "0.9", "0.1"], ["West", "0.1", "0.9"], ["West", "0.1", "0.9"]]
+    path = write(tmp_path / "a.csv", header, [row[: len(header)] for row in rows])
+    data = write(tmp_path / "d.csv", ["place"], [["ost"], ["WEST"], ["Ost"]])
+    source = AnswerSource(path, None, data, label="place")
+    with pytest.warns(
+        AgfmcWarning,
+        match=r"the true class 'WEST' \(and 1 more\) is none of the answers': 2 rows count as wrong.*; "
+        "'WEST' differs from 'West' in case or blanks alone: the recipe, or the model, of training "
+        "with `fold_case` makes them one",
+    ):
+        load_answers(source)
+    results, names = load_answers(replace(source, fold_case=True))
+    assert names == ("Ost", "West") and results.truth.tolist() == [0, 1, 0]
+    write(tmp_path / "d.csv", ["place"], [["ost"], ["WEST"], ["west"]])
+    with pytest.raises(
+        DataError, match="no answer is one .* differs from 'West' in case or blanks"
+    ):
+        load_answers(source)
+
+
+def test_the_column_of_true_classes_is_found_without_case(tmp_path):
+    path = write(tmp_path / "a.csv", ["class"], [["Ost"], ["West"]])
+    data = write(tmp_path / "d.csv", ["place", "x"], [["ost", "1"], ["west", "2"]])
+    with pytest.warns(AgfmcWarning, match="the true classes are those of column 'place'"):
+        results, _ = load_answers(AnswerSource(path, None, data, fold_case=True))
+    assert results.truth.tolist() == [0, 1]
 
 
 def test_a_column_named_set_is_one_of_sets_behind_class_and_p_alone(tmp_path):
