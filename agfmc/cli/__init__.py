@@ -27,18 +27,8 @@ def _command_of(name):
     return CONVERTERS.get(name) or import_module(f".{name}", __name__)
 
 
-class _NoFrames:
-    """Lets no library import pandas: PyArrow would, which takes .15 s, and commands have no frames."""
-
-    def find_spec(self, name: str, path=None, target=None) -> None:
-        """`ModuleNotFoundError` for pandas."""
-        if name == "pandas":
-            raise ModuleNotFoundError("commands do without pandas", name=name)
-
-
 def launch(path: str) -> None:
     """Run the command of the name of the file `path`, and end with its exit status."""
-    sys.meta_path.insert(0, _NoFrames())
     status = main_of(os.path.basename(os.path.realpath(path)))()
     # A thread that was left behind may be within a library, which ends with the process, and it
     # would then end by a fault; those of PyArrow, which Python does not count, read files ahead.
