@@ -27,7 +27,7 @@ _UNLIKE = {
 }
 _SHOWN = 8  # columns in a line
 _VALUES = 1 << 20  # at a time
-_GATHERED = 1 << 23  # values of columns that are held at once for their medians
+_GATHERED = 1 << 21  # values of columns that are held at once for their medians
 
 
 class TableEncoder:
