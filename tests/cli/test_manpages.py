@@ -33,7 +33,6 @@ from agfmc.core.kernels import KERNEL_NAMES, KERNELS
 from agfmc.files.kinds import ANSWER_FORMATS
 from agfmc.score.rows import PAGE
 from agfmc.core.models import MergedModel, NodeModel, Kernel
-from agfmc.data.normalisation import Normalisation
 from man import generate as manpages
 from man.roff import to_roff
 
@@ -357,7 +356,7 @@ def test_limits_and_keys_of_the_formats_are_those_of_the_code():
     for kind in (
         MergedModel,
         NodeModel,
-        Normalisation,
+        mbm._StoredMap,
         Kernel,
         Calibration,
         ProbabilityMap,
