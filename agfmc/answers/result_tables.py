@@ -92,6 +92,8 @@ class _Columns:
             self.winner = "p"
         else:
             self.winner = None
+        # as classify_m writes answers to rows without ids, and behind the class what it says of them
+        self.is_numbered = names[:2] == (ROW, predicted)
         # elsewhere columns of these names have another meaning
         start = names.index(predicted)
         whole = (predicted, "p", EXPECTED_COST, MOST_PROBABLE)
@@ -354,7 +356,7 @@ def _read_truth(source, columns):
                         file=file,
                     )
         keys = source.ids or tuple(name for name in _keys(others, table, column) if name != weight)
-        if not keys and set(others) - {ROW}:
+        if not keys and set(others) - {ROW} and not columns.is_numbered:
             raise DataError(
                 "has no column that the answers have too, as ids: theirs are "
                 f"{listed_names(others)}, and those here {listed_names(table.names)}",

@@ -184,6 +184,16 @@ def test_rows_without_ids_are_in_one_order(run, points):
     run("eval_uc", "--top-accuracy", "2", "a.csv", "--truth", "kind", "--data", "d.csv", status=1)
 
 
+@pytest.mark.parametrize("name", ["flags", "margin", "class1", "p_value:ash", "score"])
+def test_what_answers_say_of_rows_without_ids_is_no_id(run, points, name):
+    p, answer, truth = points
+    columns = [[*map(str, range(1, 81))], [*map(word, answer)], numbers(p.max(axis=1))]
+    write("a.csv", ["row", "class", "p", name], [*columns, ["x"] * 80])
+    write("d.csv", ["kind"], [[*map(word, truth)]])
+    found = scores(run, "a.csv", "--truth", "kind", "--data", "d.csv")
+    assert found["contingency"] == scores(run, *TABLES)["contingency"]
+
+
 def test_sets(run, points):
     p, answer, truth = points
     members = p > 0.25
