@@ -42,6 +42,13 @@ _COMPRESSED = (
 )
 
 
+def warn_of_windows(file: str) -> None:
+    """Say that a text is not in UTF-8."""
+    if file == "-":
+        file = "standard input"
+    warn_user(f"{file}: is read as {WINDOWS}, as it is not in UTF-8 (`encoding` names another one)")
+
+
 class _Utf8:
     """The bytes of a stream of text, in UTF-8 without its mark.
 
@@ -58,7 +65,7 @@ class _Utf8:
         self._file, self._stream = file, Chained(head, stream)
         self._decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
         self._held = b""
-        self._plain = encoding is None  # all bytes so far were ASCII
+        self.is_plain = encoding is None  # all bytes so far were ASCII
         self._begun = False
         self._line = 1
 
@@ -76,7 +83,7 @@ class _Utf8:
     def _decoded(self, size):
         """About so many bytes more, None at the end."""
         piece = self._stream.read(size)
-        if self._plain and piece.isascii() and not self._decoder.getstate()[0]:
+        if self.is_plain and piece.isascii() and not self._decoder.getstate()[0]:
             data = piece
         else:
             data = self._text(piece).encode()
@@ -94,22 +101,19 @@ class _Utf8:
             text = self._decoder.decode(piece, not piece)
         except UnicodeDecodeError as error:
             text = self._windows(error.object, error.start)
-        self._plain = self._plain and text.isascii()
+        self.is_plain = self.is_plain and text.isascii()
         if self._begun:
             return text
         return text.removeprefix("\ufeff")
 
     def _windows(self, data, start):
         """The text of bytes of which those from start on are in another encoding."""
-        if self._guesses and self._plain and data[:start].isascii():
+        if self._guesses and self.is_plain and data[:start].isascii():
             with suppress(UnicodeDecodeError):
                 text = data.decode(WINDOWS)
                 self.encoding = WINDOWS
                 self._decoder = codecs.getincrementaldecoder(WINDOWS)()
-                warn_user(
-                    f"{self._file}: is read as {WINDOWS}, as it is not in UTF-8 (`encoding` names "
-                    "another one)"
-                )
+                warn_of_windows(self._file)
                 return text
         raise self._error(
             data[:start],
@@ -196,6 +200,13 @@ class TextSource:
             rows = text
         self._rows = rows.encode("utf-8", "surrogateescape")
         self._skipped = len(data) - len(self._rows)
+
+    @property
+    def encoding(self) -> str | None:
+        """The encoding that its text has shown so far, None where all was ASCII."""
+        if self._stream.is_plain:
+            return None
+        return self._stream.encoding or "utf-8"
 
     def _open(self, head):
         """The stream of the text from its beginning."""

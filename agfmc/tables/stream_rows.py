@@ -12,7 +12,7 @@ from ..files.codec import json_object
 from ..files.opening import CutLine
 from .arrow import text_blanks
 from .memory import cell_of, RowTable
-from .reading import names_of, TextSource
+from .reading import names_of, TextSource, warn_of_windows, WINDOWS
 from .types import TableFormat
 from .words import Block, LONGEST_CELL, ragged_row, Table
 
@@ -26,7 +26,7 @@ class LineTable(Table):
         self._source = TextSource(io.BytesIO(), heading, form, file)
         super().__init__(file, names_of(self._source, file), text_blanks(form))
         self.decimal = self._source.decimal
-        self._encoding = form.encoding or "utf-8"
+        self._encoding = self._source.encoding
         self._lines: dict[int, str] = {}
 
     def put(self, data: bytes, line: int) -> None:
@@ -40,13 +40,27 @@ class LineTable(Table):
             elif b"\0" in text:
                 message = "is not text: it holds a NUL"
             try:
-                self._lines[number] = text.decode(self._encoding)
+                self._lines[number] = self._decoded(text)
             except ValueError:
-                message = f"is not text in {self._encoding}"
+                message = f"is not text in {self._encoding or 'UTF-8'}"
             if message is not None:
                 raise DataError(message, file=self.file, line=number)
             if not text:
                 del self._lines[number]
+
+    def _decoded(self, data):
+        """The text of a line; the first that is not ASCII tells the encoding, as in a file."""
+        try:
+            text = data.decode(self._encoding or "utf-8")
+        except ValueError:
+            if self._encoding is not None:
+                raise
+            text = data.decode(WINDOWS)
+            self._encoding = WINDOWS
+            warn_of_windows(self.file)
+        if self._encoding is None and not data.isascii():
+            self._encoding = "utf-8"
+        return text
 
     def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
         """One block of the lines."""
@@ -77,7 +91,9 @@ class LineTable(Table):
         limit = csv.field_size_limit(len(data) + 1)
         cells: list[str] = []
         with suppress(csv.Error):
-            cells = next(self._source.reader([data.decode("utf-8", "replace")], False), [])
+            cells = next(
+                self._source.reader([data.decode(self._encoding or "utf-8", "replace")], False), []
+            )
         csv.field_size_limit(limit)
         if isinstance(data, CutLine):
             del cells[-1:]

@@ -123,6 +123,20 @@ def test_the_same_bytes_as_without_it(run, parted, name, make):
     assert found.out == expected.out and found.out.count("\n") == 41
 
 
+@pytest.mark.parametrize("ahead", [0, 3])
+def test_lines_that_are_not_in_utf_8(run, parted, ahead):
+    table = [[f"r{'ö' * (i >= ahead)}{i}", *row[1:]] for i, row in enumerate(rows(40, 6))]
+    Path("w.csv").write_bytes(text(table).encode("windows-1252"))
+    expected = run("classify_m", "pairs.mbm", "w.csv")
+    found = run("classify_m", "--stream", "pairs.mbm", "w.csv")
+    assert found.out == expected.out and found.err == expected.err
+    table[30][0] = "€"
+    lines = text(table).encode("windows-1252").replace(b"\x80", "ö".encode() + b"\x81")
+    Path("w.csv").write_bytes(lines)
+    found = run("classify_m", "--stream", "pairs.mbm", "w.csv", status=1)
+    assert "w.csv:32: is not text in windows-1252" in found.err and found.out.count("error") == 1
+
+
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     "words",
