@@ -246,9 +246,12 @@ def test_groups_of_places_in_pairs(run, folder):
     Path("t.csv").write_text("\n".join(["where,x,class", *rows, ""]))
     run("table2agf", "--group-places", "10km", "t.csv", "g")
     assert len(set(Path("g.grp").read_text().split("\n"))) > 5
-    control = Path("control")
-    control.write_text('"" a / b; {a b}')
+    Path("control").write_text('"" a / b; {a b}')
     told = run("multi_borders", "control", "t.csv", "m", "m.mbc").err
     assert (
         "column 'where' has places: if rows near each other are alike, --group-places 10km" in told
     )
+    Path("g.recipe").rename("t.recipe")  # a model of groups of places asks the same of other rows
+    run("multi_borders", "control", "t.csv", "m", "m.mbc")
+    Path("t.csv").rename("new.csv")
+    assert "no columns of places" not in run("calibrate_m", "--data=new.csv", "m.mbc").err
