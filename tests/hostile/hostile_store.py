@@ -82,6 +82,8 @@ def models():
         np.array([1, 2, 3], dtype=np.float32),
     )
     found["normalised"] = replace(found["code"], normalisation=norm)
+    mixing = Normalisation(np.array([[0.5, 1], [0, 2], [1, 0]], dtype=np.float32), norm.mean)
+    found["projected"] = replace(found["code"], normalisation=mixing)
     machines = found["pairs"].machines
     found["trees"] = replace(
         found["pairs"],
@@ -236,7 +238,7 @@ _DTYPES = {
         MergedModel,
         Forest,
         NodeModel,
-        Normalisation,
+        mbm._StoredMap,
         ProbabilityMap,
         CalibrationPoints,
         LearnedDecoder,

@@ -103,7 +103,7 @@ def test_every_byte_of_the_start():
         refused(forge.sealed(text, body, length=lie))
         if lie != len(RAW["code"]):
             refused(forge.sealed(text, body, size=lie))
-    for major, minor in ((0, 0), (1, 3), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
+    for major, minor in ((0, 0), (1, 4), (2, 0), (1, 2**32 - 1), (2**32 - 1, 1)):
         refused(forge.sealed(text, body, major=major, minor=minor), "format version")
     refused(forge.sealed(text, body, magic=b"\x89MBM\n\r\x1a\n"))
     forge.stored("m", forge.sealed(text, body))
@@ -332,8 +332,18 @@ ARRAYS = {
         "feature",
     ),
     "a leaf of NaN": ("T", {"node_classifiers__0__forest__value": [np.nan] * 20}, "finite"),
-    "a normalisation of nothing": (
+    "a factor of a normalisation for no feature": (
         "normalised",
+        {"normalisation__column": [0, 3]},
+        "no feature",
+    ),
+    "a factor of a normalisation too few": (
+        "normalised",
+        {"normalisation__scale": [1.0]},
+        "",
+    ),
+    "a normalisation of nothing": (
+        "projected",
         {"normalisation__matrix": np.zeros((0, 2)), "normalisation__mean": np.zeros(0)},
         "features",
     ),

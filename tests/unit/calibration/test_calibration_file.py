@@ -190,7 +190,7 @@ def test_model_file_is_without_loss():
     for name, model in models().items():
         raw = bytes_of(model)
         again = read_store("m.mbm", raw)
-        assert raw[12] == 2 and bytes_of(again) == raw, name
+        assert raw[12] == 3 and bytes_of(again) == raw, name
         if model.calibration is not None:
             same(again.calibration, model.calibration)
 

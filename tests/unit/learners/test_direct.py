@@ -32,6 +32,7 @@ from agfmc.training.run import train, write_node
 from agfmc.models.control_files import write_control
 from agfmc.models.mbm import read_store, write_store
 from agfmc.data.libagf import read_cls, read_std, read_vec
+from agfmc.data.normalisation import Normalisation
 from agfmc.core.weights import Weights
 from data_files import write_cls, write_vec
 
@@ -194,14 +195,14 @@ def test_logistic_file_tells_what_made_it(data):
     trained('"-r 0.25" L {3 1 8 5 40 11}', scale=True)
     digest = read_std("m.std").digest()
     assert read_logistic_model("m").provenance == replace(made, normalised=digest)
-    other = replace(read_std("m.std"), mean=read_std("m.std").mean + 1)
+    other = Normalisation(read_std("m.std").matrix, read_std("m.std").mean + 1)
     with pytest.raises(ModelError, match="another normalisation"):
         load("ctl", other)
     configuration = load("ctl", read_std("m.std"))
     assert configuration.machines.sv.shape == (0, 4)
     with pytest.raises(ModelError, match="`unnormalised` is for support vectors"):
         load("ctl", read_std("m.std"), unnormalised=True)
-    narrow = replace(other, matrix=other.matrix[:, :3])
+    narrow = Normalisation(other.matrix[:, :3], other.mean)
     with pytest.raises(ModelError):
         load("ctl", narrow)
 
@@ -548,7 +549,7 @@ def test_weights_of_neighbours_and_what_they_leave_behind(data, tmp_path):
     weighted(text, w)
     save("w.mbm", load("ctl"))
     raw = (tmp_path / "w.mbm").read_bytes()
-    assert START.unpack_from(raw)[1:3] == (1, 2)
+    assert START.unpack_from(raw)[1:3] == (1, 3)
     same(answers("ctl", x), answers("w.mbm", x))
     sums = {int(label): w[y == label].sum() for label in sorted(LABELS)}
     assert class_sums(load("w.mbm")) == pytest.approx(sums)
