@@ -106,6 +106,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "tables.arrow.import_pyarrow",
     "tables.number_forms.read_number",
     "tables.reading.names_of",
+    "tables.reading.warn_of_windows",
     "tables.words.column_names",
     "control.build.from_pairs",
     "control.build.from_rows",
