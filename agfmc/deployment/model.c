@@ -965,8 +965,11 @@ static int put_date(const struct column *column, struct text text, double *x)
     if (isnan(days) && is_date)
         days = day_number(text, ORDER_YEAR_FIRST);
     if (column->form && read_form(column->form, text, serial) && *serial >= 20000.0
-        && *serial <= 80000.0)
-        days = rint(1440.0 * *serial) / 1440.0 - 25569.0;
+        && *serial <= 80000.0) {
+        double minutes = rint(1440.0 * *serial) - 1440.0 * 25569.0;
+        days = floor(minutes / 1440.0);
+        days += (minutes - 1440.0 * days) / 1440.0;     /* to the last digit as of a date */
+    }
     *x++ = (days - column->first) * (is_date ? 1.0 : order == ORDER_DURATION ? 86400.0 : 1440.0);
     for (int i = 0; i < 3; i++)
         if (column->cycle[i]) {

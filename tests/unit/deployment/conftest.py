@@ -334,7 +334,7 @@ def forest_above_planes():
 def takes_sure_logarithms(steps, x):
     """Mask (n,) of the points without probabilities that are 0, or nearly so, by rounding alone.
 
-    The logarithm in a geometric average or a map makes another 1e-8 of another 1e-17.
+    The logarithm in a geometric average or a map divides the rounding of p, some 1e-16, by p.
     """
     if steps.gives != "probabilities" or steps.map is None and not steps.geometric:
         return np.ones(len(x), dtype=bool)
@@ -345,10 +345,10 @@ def takes_sure_logarithms(steps, x):
     if not steps.takes_missing:
         x = np.nan_to_num(x)
     parts = [plain.probabilities(x)] + (plain.by_member(x) if len(steps.members) > 1 else [])
-    sure = ~np.any([(p > 0) & (p < 1e-12) for p in parts], axis=(0, 2))
+    sure = ~np.any([(p > 0) & (p < 1e-8) for p in parts], axis=(0, 2))
     if plain.values.count:
         _, r = plain.values(range(plain.values.count), plain.values.prepared(x))
-        sure &= (np.abs(r) < 1 - 1e-12).all(axis=1)
+        sure &= (np.abs(r) < 1 - 1e-8).all(axis=1)
     return sure
 
 
