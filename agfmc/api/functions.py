@@ -83,8 +83,8 @@ def read_table(
     ----------
     path : str, path-like, open file, list of dictionaries or frame
         The table: a file (.csv, .tsv, .parquet, .feather, .arrow; text also with .gz), by its name,
-        or opened, if it is text; or rows in memory, a list of dictionaries, or a frame of named
-        columns, such as one of pandas, Polars or PyArrow.
+        or opened, if it is text; or rows in memory, a list of dictionaries, a dictionary of
+        columns, or a frame of named columns, such as one of pandas, Polars or PyArrow.
     recipe : TableRecipe, str or path-like, default=None
         That of a trained configuration, `configuration.recipe`: the columns are found by their
         names, and encoded as in training. Or the file of one, which says how the table is read, as

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import DataError, needed_library
+from ..core.errors import DataError, needed_library, one_line
 from ..core.memory import refuse_beyond
 from .types import BLANKS, TableFormat
 from .words import (
     blank_numbers,
     Block,
     column_names,
+    long_cell,
     LONGEST_CELL,
     no_number,
     number_of,
@@ -62,9 +63,10 @@ def holds_arrow(head: bytes) -> bool:
 class ArrowTable(Table):
     """A table whose rows come in record batches of Arrow; `pa` is pyarrow."""
 
-    def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str]):
+    def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str], types=()):
         super().__init__(file, names, blanks)
         self.pa = import_pyarrow(file)
+        self._types = types  # of the columns, where cells have types
 
     def batches(self, requested: Mapping[int, str]) -> Iterator[tuple[int, dict[int, Any]]]:
         """Yield (rows, the arrays of the requested columns by their positions)."""
@@ -89,9 +91,7 @@ class ArrowTable(Table):
             if faults:
                 row, at, cell = min(faults)
                 if cell is None:
-                    message = (
-                        f"a cell of column '{self.names[at]}' has more than {LONGEST_CELL} bytes"
-                    )
+                    message = long_cell(self.names[at])
                 else:
                     message = no_number(self.names[at], cell)
                 raise block.error(row, message)
@@ -114,14 +114,35 @@ class ArrowTable(Table):
                 f"is damaged, or cannot be read by PyArrow: {message[:_SHOWN]}", file=self.file
             ) from error
 
-    def _kind_of(self, kind):
-        if self.pa.types.is_dictionary(kind):
-            kind = kind.value_type
+    def kind_of(self, position):
+        """As of `Table`."""
+        kind = self._type_of(position)
+        if kind is None:
+            return None
         if self.pa.types.is_boolean(kind):
             return "bool"
         if self.pa.types.is_integer(kind):
             return "int"
         return None
+
+    def fault_of(self, position):
+        """As of `Table`."""
+        kind = self._type_of(position)
+        types = self.pa.types
+        if kind is None:
+            return None
+        is_strange = types.is_nested(kind) or types.is_run_end_encoded(kind)
+        if is_strange or isinstance(kind, self.pa.BaseExtensionType):
+            return f"expected numbers or words, found {kind}: `ignored` leaves the column out"
+        return None
+
+    def _type_of(self, position):
+        if not self._types:
+            return None
+        kind = self._types[position]
+        if self.pa.types.is_dictionary(kind):
+            return kind.value_type
+        return kind
 
     def _column(self, array, kind, at):
         """-> (a column of that kind; the first wrong row or None; its cell, None if too long)."""
@@ -135,9 +156,9 @@ class ArrowTable(Table):
         numeric = kind in ("number", "either")
         values = self._typed_numbers(array)
         if values is not None and numeric:
-            infinite = np.flatnonzero(np.isinf(values))[:1].tolist()
-            for row in infinite:
-                return None, row, str(values[row])
+            infinite = np.flatnonzero(np.isinf(values))
+            if len(infinite) and kind == "number":
+                return None, int(infinite[0]), str(values[infinite[0]])
             return self._without_blanks(values), None, None
         array = self._as_text(array, values, at)
         if numeric:
@@ -232,10 +253,9 @@ class ArrowTable(Table):
         if types.is_timestamp(kind):
             text = array.cast(pa.string())
             return pa.compute.replace_substring_regex(text, r"\.0+(Z|[+-]\d\d:?\d\d)?$", r"\1")
-        if types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        if self.fault_of(at) is not None:
             raise DataError(
-                f"expected numbers or words in column '{self.names[at]}', found {kind}",
-                file=self.file,
+                f"column '{one_line(self.names[at])}': {self.fault_of(at)}", file=self.file
             )
         return array.cast(pa.string())
 
@@ -313,14 +333,9 @@ class StoredTable(ArrowTable):
             else:
                 schema = reader.schema
             self._stored = schema.names
-            self._types = schema.types
             self._texts = [field.name for field in schema if _is_text(self.pa.types, field.type)]
-        super().__init__(name, column_names(schema.names, name), typed_blanks(form))
+        super().__init__(name, column_names(schema.names, name), typed_blanks(form), schema.types)
         self.index = stored_index(schema)
-
-    def kind_of(self, position):
-        """As of `Table`."""
-        return self._kind_of(self._types[position])
 
     def _open(self, requested):
         self._source.seek(self._first)
@@ -375,12 +390,9 @@ class FrameTable(ArrowTable):
     """A table of PyArrow in memory."""
 
     def __init__(self, frame, file: str, form: TableFormat):
-        super().__init__(file, column_names(frame.column_names, file), typed_blanks(form))
+        names = column_names(frame.column_names, file)
+        super().__init__(file, names, typed_blanks(form), frame.schema.types)
         self._frame = frame
-
-    def kind_of(self, position):
-        """As of `Table`."""
-        return self._kind_of(self._frame.column(position).type)
 
     def batches(self, requested):
         """Batches of the table."""

@@ -103,7 +103,8 @@ class ColumnFacts:
         self._count_sentinels(values, low, high)
         if not self.merged and float_steps(low, high) < _LEAST_STEPS:
             self.merged = len(np.unique(values)) > len(np.unique(values.astype(np.float32)))
-        self.whole = self.whole and bool((values == np.rint(values)).all())
+        is_whole = (values == np.rint(values)) & np.isfinite(values)
+        self.whole = self.whole and bool(is_whole.all())
         if not self.whole:
             self.values = None
             return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import time
 from typing import Any
 
 import numpy as np
@@ -57,14 +59,12 @@ class RowTable(Table):
                 if not (blank_numbers(self.blanks) or np.isinf(numbers).any()):
                     columns[at] = numbers
                     continue
+            if kind in ("number", "either"):
+                values = [_seconds(value) for value in values]
             texts = columns[at] = list(map(cell_of, values))
             if None in texts:
                 row = texts.index(None)
-                raise block.error(
-                    row,
-                    f"expected a number or a word in column '{one_line(self.names[at])}', "
-                    f"found {type(values[row]).__name__}",
-                )
+                raise block.error(row, _no_cell(self.names[at], values[row]))
         kinds = {at: kind for at, kind in requested.items() if isinstance(columns[at], list)}
         yield self.of_text(block, {at: kind for at, kind in kinds.items() if kind != "text"})
 
@@ -74,9 +74,12 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
 
     Raises `DataError` for no rows, and `UsageError` for anything else.
     """
+    is_columns = False
     if isinstance(source, Mapping):
-        source = [source]
-    if isinstance(source, (list, tuple)):
+        is_columns = any(map(_is_column, source.values()))
+        if not is_columns:
+            source = [source]
+    if isinstance(source, (list, tuple, Mapping)):
         kind = "table"
     else:
         kind = type(source).__name__
@@ -94,13 +97,24 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
     names = getattr(getattr(source, "dtype", None), "names", None)
     if is_pandas:
         columns = [source.iloc[:, at] for at in range(source.shape[1])]
-        names = map(str, source.columns)
+        names = source.columns
+    elif is_columns:
+        columns = list(source.values())
+        names = source
+        lengths = {len(column) if _is_column(column) else 1 for column in columns}
+        if len(lengths) > 1:
+            raise DataError("expected columns of the same length", file=kind)
     elif names is not None:  # of a structured array
         columns = [source[name] for name in names]
     else:
         return FrameTable(_arrow_of(source, pa), kind, form)
-    arrays = [_array_of(pa, column, kind) for column in columns]
-    return FrameTable(pa.table(arrays, list(names)), kind, form)
+    names = list(map(str, names))
+    arrays = [_array_of(pa, column, name, kind) for column, name in zip(columns, names)]
+    return FrameTable(pa.table(arrays, names), kind, form)
+
+
+def _is_column(value):
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping))
 
 
 def _arrow_of(source, pa):
@@ -111,32 +125,42 @@ def _arrow_of(source, pa):
         wide = [column.name for column in source.get_columns() if str(column.dtype) in _WIDE]
         source = source.cast(dict.fromkeys(wide, float))
     if hasattr(source, "__arrow_c_stream__"):
-        return pa.table(source)
-    if hasattr(source, "to_arrow"):
+        with suppress(pa.ArrowInvalid):  # of a series
+            return pa.table(source)
+    elif hasattr(source, "to_arrow"):
         return source.to_arrow()
     raise UsageError(
-        "expected a table: its file or name, a list of dictionaries, or a frame "
-        f"whose columns have names, found {type(source).__name__}"
+        "expected a table: its file or name, a list of dictionaries, a dictionary of columns, or a "
+        f"frame whose columns have names, found {type(source).__name__}"
     )
 
 
-def _array_of(pa, column, kind):
+def _array_of(pa, column, name, kind):
     """The array of a column of pandas or NumPy; one of several types becomes text."""
     try:
         array = pa.array(column, from_pandas=True)
-        if not isinstance(array.type, pa.BaseExtensionType):
+        values_type = getattr(array.type, "value_type", array.type)  # of a dictionary
+        if not isinstance(values_type, pa.BaseExtensionType):
             return array
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pass
-    values = column.tolist()
+    values = list(column)
     cells = list(map(cell_of, values))
     if None in cells:
         row = cells.index(None)
-        raise DataError(
-            f"row {row + 1}: expected a number or a word, found {type(values[row]).__name__}",
-            file=kind,
-        )
+        raise DataError(f"row {row + 1}: {_no_cell(name, values[row])}", file=kind)
     return pa.array(cells, pa.string())
+
+
+def _no_cell(name, value):
+    return f"expected a number or a word in column '{one_line(name)}', found {type(value).__name__}"
+
+
+def _seconds(value):
+    """A time of day as the number that it is in a frame of Arrow; other values."""
+    if isinstance(value, time):
+        return 3600 * value.hour + 60 * value.minute + value.second + value.microsecond / 1e6
+    return value
 
 
 def cell_of(value: Any) -> str | None:
@@ -145,6 +169,8 @@ def cell_of(value: Any) -> str | None:
         return value
     if value is None or type(value).__name__ == "NAType":  # of pandas, which compares to nothing
         return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
     if hasattr(value, "__len__"):
         return None
     if value != value:

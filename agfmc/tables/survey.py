@@ -164,7 +164,13 @@ def _collect_facts(table, where, label, findings):
         facts.is_index = facts.name in table.index
         return facts
 
-    columns = {at: facts_of(at, at in declared) for at in where.features}
+    columns = {}
+    for at in where.features:
+        fault = table.fault_of(at)
+        if fault is None:
+            columns[at] = facts_of(at, at in declared)
+        else:
+            findings.add_problem(at, fault)
     rows = _read_columns(table, {where.label: label, **columns})
     again = {
         at: facts_of(at, True) for at, facts in columns.items() if facts.is_mixed and facts.numbers
@@ -398,7 +404,8 @@ def _decide_numbers(facts, position, roles, findings):
             position,
             Fault(
                 lambda cell: abs((facts.form or NumberForm()).values([cell])[0, 0]) > LARGEST,
-                "is more than single precision holds: use a larger unit",
+                "is more than single precision holds: use a larger unit, or an empty cell for a "
+                "missing value",
             ),
         )
         return None

@@ -122,6 +122,10 @@ class Table:
         """What the cells of a column are where they have types: "bool", "int", or None."""
         return None
 
+    def fault_of(self, position: int) -> str | None:
+        """What is wrong with a column whose cells are neither numbers nor words, else None."""
+        return None
+
     def warn(self, message: str, kind: type[AgfmcWarning] = AgfmcWarning) -> None:
         """A warning, or a notice, about the table."""
         if self.file == "-":
@@ -136,6 +140,10 @@ class Table:
         Raises DataError as `blocks` does.
         """
         columns = dict(block.columns)
+        for at, cells in block.columns.items():
+            if isinstance(cells, list) and max(map(len, cells), default=0) > LONGEST_CELL:
+                row = next(row for row, cell in enumerate(cells) if len(cell) > LONGEST_CELL)
+                raise block.error(row, long_cell(self.names[at]))
         faults = []
         for at, kind in kinds.items():
             columns[at], row = convert_texts(block[at], kind, self)
@@ -243,6 +251,11 @@ def no_number(name: str, cell: str) -> str:
     if DECIMAL_COMMA.fullmatch(cell):
         text += f": a decimal has a point, {cell.replace(',', '.')}"
     return text
+
+
+def long_cell(name: str) -> str:
+    """The message for a cell of that column that is too long."""
+    return f"a cell of column '{name}' has more than {LONGEST_CELL} bytes"
 
 
 def ragged_row(count: int, expected: int, header: bool, first: bool = False) -> str:

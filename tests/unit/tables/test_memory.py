@@ -149,6 +149,79 @@ def test_wrong_rows(expected, rows, kind, message):
         expected.recipe.apply(rows)
 
 
+def test_a_dictionary_of_columns_is_a_table(expected):
+    columns = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+    assert np.array_equal(agfmc.read_table(columns, **ROLES).x, expected.x)
+    columns["size"] = np.array([1, 2])
+    with pytest.raises(DataError, match="table: expected columns of the same length"):
+        agfmc.read_table(columns, **ROLES)
+
+
+def typed(name, **columns):
+    if name == "pandas":
+        return pytest.importorskip("pandas").DataFrame(columns)
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+@pytest.mark.parametrize("name", ["pandas", "pyarrow"])
+def test_one_run_names_all_columns_that_cannot_be_used(name):
+    mass = [f"{i}.5 {'kg' if i % 9 else 'g'}" for i in range(30)]
+    rate = [float("inf") if i == 7 else i / 7 for i in range(30)]
+    columns = {
+        "ok": list(range(0, 90, 3)),
+        "list": [[1, 2]] * 30,
+        "pair": [{"a": 1}] * 30,
+        "rate": rate,
+        "mass": mass,
+    }
+    with pytest.raises(DataError) as refused:
+        agfmc.read_table(typed(name, **columns, label=["a", "b"] * 15))
+    lines = str(refused.value).splitlines()
+    assert [line.split("'")[1] for line in lines] == ["list", "pair", "rate", "mass"]
+    assert lines[0].endswith("found list<item: int64>: `ignored` leaves the column out")
+    assert 'row 8: "inf" is more than single precision holds' in lines[2]
+
+
+def test_a_row_with_an_infinite_number_has_no_answer(expected):
+    data = agfmc.read_table(ROWS * 6, **ROLES)
+    classifier = agfmc.Classifier(agfmc.train("one-vs-rest", data, options="-c 1"))
+    rows = [{**ROWS[0], "size": float("inf") if i == 2 else i + 0.5} for i in range(9)]
+    pandas = pytest.importorskip("pandas")
+    for frame in (pandas.DataFrame(rows), rows):
+        with pytest.warns(AgfmcWarning, match="found 'inf'; 1 of 9 rows has no answer"):
+            names = classifier.predict(frame)[0]
+        assert [name is None for name in names] == [i == 2 for i in range(9)]
+
+
+def test_few_rows_of_a_frame_are_as_many(monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "time": [datetime.time(9 + i, 5, 30, 500_000) for i in range(12)],
+            "bytes": [b"a", b"b"] * 6,
+            "bins": pandas.cut([i * 7 % 12 for i in range(12)], 3),
+            "label": ["x", "y", "z"] * 4,
+        }
+    )
+    data = agfmc.read_table(frame)
+    assert [column.kind for column in data.recipe.columns] == ["number", "words", "words"]
+    assert data.x[0, 0] == 32730.5
+    for rows in (frame[:5], frame[:5].to_dict("records")):
+        assert np.array_equal(data.recipe.apply(rows), data.x[:5])
+
+
+def test_long_words_are_refused():
+    rows = [{"a": "x" * 65_537, "label": "b"}, {"a": "y", "label": "c"}]
+    with pytest.raises(DataError, match="row 1: a cell of column 'a' has more than 65536 bytes"):
+        agfmc.read_table(rows)
+
+
+def test_a_series_is_no_table():
+    for library in ("pandas", "polars"):
+        with pytest.raises(UsageError, match="expected a table: .*, found Series"):
+            agfmc.read_table(pytest.importorskip(library).Series([1.0, 2.0]))
+
+
 def test_words_of_missing_values():
     table = table_in_memory(
         [{"a": "NA", "b": -999}, {"a": " x ", "b": 1}], TableFormat(blanks=("NA", "-999"))
