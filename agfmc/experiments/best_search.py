@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -50,6 +51,7 @@ _MEMBERS = 5  # of an average, at most, each as often as it is chosen
 _KEPT = 20  # entries whose answers are kept for averages
 _FEWEST_KEPT = 3
 _CELLS = 400_000  # probabilities that are kept, about, where that leaves enough entries
+_SCALED_CELLS = 400_000  # probabilities that a factor of their logarithms is fitted to, about
 _TUNED = 4  # families that are tuned
 _RESAMPLES = 200  # of the points, for the error of a score that is no mean
 _FOLDS = 5  # of the points, for the estimate of an average
@@ -58,6 +60,7 @@ _MARGIN = 1.3  # times the expected seconds of the last training
 _LEAST_RESERVED = 0.5  # seconds for it
 _GRACE = 2.5  # seconds beyond the limit, or the begin of the search, for a first score
 _LARGEST = 0.6  # of the time that is left, which one entry may be expected to take
+_RESERVED = 0.5  # of the time, for the last training of members of an average
 _FIRST_SLICE = 0.25  # of the time that is left, for tuning one family
 _NEAR = 1.0  # standard errors: options of a kernel that are scored as entries
 # Exponents of 2 of C. Beyond the last one LIBSVM takes long, and the values of samples that are left
@@ -180,6 +183,7 @@ class BestSearch:
         self._split: PreparedSplit | None = None
         workers = experiment.settings.workers
         self._cores = workers if isinstance(workers, int) and workers else available_cores()
+        self._start = time.monotonic()
         self._speed = 1.0  # seconds on the clock by those that are expected
         self._scale_s = 0.0  # seconds of `best_scale`
         self._prepare_s = 0.0  # seconds of the normalisation
@@ -219,8 +223,15 @@ class BestSearch:
         self._start = time.monotonic()
         for family in sorted(families, key=self._expected_seconds):
             seconds = self._speed * self._expected_seconds(family)
-            if seconds > _LARGEST * self._remaining():
-                self.left_out[family.name] = f"not tried (about {max(seconds, 1):.0f} s)"
+            last = seconds * self._growth_of(family)
+            left = self.deadline - time.monotonic()
+            # what could not be trained on all rows afterwards would be scored for nothing
+            is_useless = self.entries and seconds + _MARGIN * last > left
+            if is_useless or seconds > _LARGEST * self._remaining():
+                text = f"about {max(seconds, 1):.0f} s"
+                if last > seconds:
+                    text += f", and {max(last, 1):.0f} s for all rows"
+                self.left_out[family.name] = f"not tried ({text})"
                 continue
             try:
                 # without a score there is no model: the first one is not interrupted
@@ -324,9 +335,9 @@ class BestSearch:
         self._scale_s = time.monotonic() - begin
         entry = Entry(family, options, candidate.tree, p, scale, score, answers.train_s, clock_s)
         if self.answer_time is not None:
-            # the support vectors grow like the rows, where the time of training does like their square
-            grown = self._growth ** (family.growth - 1)
-            entry.answer_us = 1e6 * answers.classify_s * grown / len(p)
+            entry.answer_us = 1e6 * answers.classify_s / len(p)
+            if family.stores_points:
+                entry.answer_us *= self._growth
         if self._answers_in_time([entry]):
             self.entries.append(entry)
         else:
@@ -368,11 +379,15 @@ class BestSearch:
 
     def _train(self, family, candidate, until):
         start = time.process_time()
+        begin = time.monotonic()
 
         def follow(done, total, *words):
             if self.progress is not None:
                 self.progress(done, max(total, 1), family.name)
-            if time.monotonic() > until:
+            end = time.monotonic()
+            if done and not family.scheme:  # fits of equal length, none of which can be interrupted
+                end = begin + (end - begin) * total / done
+            if end > until:
                 raise TimeUp
 
         (outcome,) = run_trial(
@@ -423,13 +438,14 @@ class BestSearch:
         w = self._weights(rows)
         own = log_p[np.arange(len(truth)), truth]
 
-        def loss(scale):
-            scaled = scale * log_p
+        def loss(scale, step=1):
+            scaled = scale * log_p[::step]
             highest = scaled.max(axis=1)
             whole = highest + np.log(np.exp(scaled - highest[:, None]).sum(axis=1))
-            return float(w @ (whole - scale * own) / w.sum())
+            return float(w[::step] @ (whole - scale * own[::step]) / w[::step].sum())
 
-        scale = _least(loss)
+        # one number needs few points: with a thousand classes the choice would take a minute
+        scale = _least(partial(loss, step=math.ceil(log_p.size / _SCALED_CELLS)))
         if self.by == "log_loss":
             return scale, loss(scale)
         return scale, self.score_of(tempered(p[rows], scale), rows)
@@ -608,9 +624,16 @@ class BestSearch:
         data = self._sample.data
         return family.seconds(len(data.y), data.x.shape[1], len(data.counts))
 
+    def _growth_of(self, family):
+        """The time of a training on all rows by that of one on the rows of the search."""
+        x = self._sample.data.x
+        rows = len(self.experiment.data.y)
+        whole = family.seconds(rows, x.shape[1], len(self._sample.data.counts))
+        return whole / self._expected_seconds(family)
+
     def expected(self, entries: Sequence[Entry]) -> float:
         """About how many seconds on the clock the training of these on all rows takes."""
-        return sum(entry.clock_s * self._growth**entry.family.growth for entry in entries)
+        return sum(entry.clock_s * self._growth_of(entry.family) for entry in entries)
 
     def _fits(self, entries):
         """True if there is time for the training of these on all rows."""
@@ -627,12 +650,25 @@ class BestSearch:
         """The end of the search: the last training needs the rest."""
         if not self.entries:
             return max(self.deadline, self._start) + _GRACE
-        best = self._ranked()[:3]
         # in each of the folds, and for all, every entry is scaled with every number of members
         entries = min(len(self.entries), self._kept)
         choice = (_FOLDS + 1) * (_MEMBERS + 1) * entries * self._scale_s
-        reserved = _MARGIN * self.expected(best) + choice + 2 * self._prepare_s
+        reserved = self._reserved() + choice + 2 * self._prepare_s
         return self.deadline - max(_LEAST_RESERVED, reserved)
+
+    def _reserved(self):
+        """Seconds for the last training: of the best that can be trained on all rows, and of two
+        more where the time is long enough for several."""
+        time_s = self.deadline - self._start
+        each = [_MARGIN * self.expected([entry]) for entry in self._ranked()]
+        first = next((seconds for seconds in each if seconds < time_s), min(each))
+        total = first
+        count = 1
+        for seconds in each[each.index(first) + 1 :]:
+            if count < 3 and total + seconds < _RESERVED * time_s:
+                total += seconds
+                count += 1
+        return total
 
     def _remaining(self):
         return self._end() - time.monotonic()

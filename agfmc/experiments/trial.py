@@ -255,7 +255,10 @@ def run_trial(
     )
     if cache.several:  # each is looked for again before it is begun
         missing = filter(lacks_some, shuffled_for(cache, missing))
-    for candidate, made in _scored(missing, together, trained, split, experiment, keep):
+    follow = None
+    if not problems and len(laid_out) == 1:  # of several the fits are no common measure
+        follow = progress
+    for candidate, made in _scored(missing, together, trained, split, experiment, keep, follow):
         for outcome in made:
             if outcome.error is None and not keep:
                 cache.put(
@@ -270,7 +273,7 @@ def run_trial(
     ]
 
 
-def _scored(candidates, together, trained, split, experiment, keep):
+def _scored(candidates, together, trained, split, experiment, keep, progress):
     workers = experiment.settings.workers
     items = (
         (candidate, [trained[key] for key in candidate.keys], keep) for candidate in candidates
@@ -278,7 +281,9 @@ def _scored(candidates, together, trained, split, experiment, keep):
     if isinstance(workers, int):
         together = max(min(workers, together), 1)
         made = run_tasks(
-            lambda item: _outcomes(split, experiment, item, workers // together), items, together
+            lambda item: _outcomes(split, experiment, item, workers // together, progress),
+            items,
+            together,
         )
     else:
         made = run_on_workers(
@@ -298,7 +303,7 @@ def _failed(candidate, error):
     return [Outcome(candidate.number, name, error=error) for name in candidate.decoders]
 
 
-def _outcomes(split, experiment, item, workers=1):
+def _outcomes(split, experiment, item, workers=1, progress=None):
     """The `Outcome`s of (a candidate, its binary classifiers, whether to keep the `Results`)."""
     candidate, trained, keep = item
     try:
@@ -306,7 +311,7 @@ def _outcomes(split, experiment, item, workers=1):
             if isinstance(classifier, AgfmcError):
                 raise classifier
         configuration, held_out, train_s, map_s = _configuration(
-            candidate, split, trained, experiment
+            candidate, split, trained, experiment, progress
         )
     except AgfmcError as error:
         return _failed(candidate, error)
@@ -354,7 +359,7 @@ def _outcomes(split, experiment, item, workers=1):
     return outcomes
 
 
-def _configuration(candidate, split, trained, experiment):
+def _configuration(candidate, split, trained, experiment, progress):
     """The trained `Configuration`, its `HeldOut` or None, the seconds of a core that it took, and
     {key: seconds} of the calibration of each decoder."""
     tree = candidate.tree
@@ -383,6 +388,7 @@ def _configuration(candidate, split, trained, experiment):
             (split.data, nodes),
             rows,
             experiment.settings,
+            progress,
         )
     if experiment.settings.member_weights and tree.is_ensemble and held_out is not None:
         weighed = with_learned_weights(configuration, held_out)

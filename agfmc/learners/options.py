@@ -293,7 +293,10 @@ class NodeLearner(_Learner):
             fold = folds_of(part.side, np.flatnonzero(chosen), seed)
         else:
             fold = stratified_folds(part.side, seed, groups=problem.groups)
-        for number in range(int(fold.max(initial=-1)) + 1):
+        folds = int(fold.max(initial=-1)) + 1
+        for number in range(folds):
+            if problem.progress is not None:
+                problem.progress(number + 1, folds + 1)
             train = fold != number
             out = np.flatnonzero((fold == number) & chosen)
             fitted = self.fit(

@@ -68,7 +68,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -430,6 +430,7 @@ class NodeProblem:
     weights : weights (l,) of its samples, or None
     sums : their sums, for `Provenance.with_samples`
     groups : groups (l,) of its samples, or None
+    progress : function that is called with (fits done, all fits) between fits, or None
     """
 
     x: np.ndarray
@@ -440,6 +441,7 @@ class NodeProblem:
     weights: np.ndarray | None = None
     sums: tuple = (None, None)
     groups: np.ndarray | None = None
+    progress: Callable[[int, int], object] | None = None
 
     @classmethod
     def of(cls, data, job, normalised=None, **more) -> NodeProblem:

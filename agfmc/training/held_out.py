@@ -11,7 +11,9 @@ from ..learners.protocol import NodeProblem
 CALIBRATION_POINTS = 5000
 
 
-def gather_held_out(tree, jobs, values, data, rows: np.ndarray | None, settings) -> HeldOut | None:
+def gather_held_out(
+    tree, jobs, values, data, rows: np.ndarray | None, settings, progress=None
+) -> HeldOut | None:
     """The `HeldOut` of calibration points; None where a learner gives no such values.
 
     Parameters
@@ -20,6 +22,7 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray | None, settings)
     values : sequence, for each row those of its `Fitted`, or None
     data : (Dataset, dict), the dict is {node number: `NodeModel`}
     rows : array (c,), rows of the calibration points, ascending, or None for no such points
+    progress : function that is called with (fits done, all fits) of a multi-class node, or None
     """
     x = data[0].x
     y = data[0].y
@@ -41,7 +44,7 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray | None, settings)
     classifiers = [np.full(len(part), number, dtype=np.int32) for number, part in enumerate(points)]
     point = np.concatenate(points or empty)
     order = np.argsort(point, kind="stable")
-    nodes = _nodes(tree, [job for job in jobs if not job.is_binary], data, rows, settings)
+    nodes = _nodes(tree, [job for job in jobs if not job.is_binary], data, rows, settings, progress)
     if nodes is None:
         return None
     return HeldOut(
@@ -57,12 +60,12 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray | None, settings)
     )
 
 
-def _nodes(tree, jobs, data, rows, settings):
+def _nodes(tree, jobs, data, rows, settings, progress):
     """{node number: p (c, branches)} of the multi-class nodes; None where one gives none."""
     points, models = data
     probabilities = {}
     for number, job in zip(tree.directs, jobs):
-        problem = NodeProblem.of(points, job, settings.normalised)
+        problem = NodeProblem.of(points, job, settings.normalised, progress=progress)
         p = job.options.held_out_probabilities(job, problem, models[number], rows)
         if p is None:
             return None

@@ -1,9 +1,11 @@
 """The search for the best configuration: families, entries, averages, estimates, the time."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import combinations_with_replacement
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,19 +25,30 @@ from agfmc.experiments.experiment import Experiment, Part, SplitPlan
 from agfmc.experiments.families import FAMILIES, families_for, Family, MOST_PAIRED
 from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.files.result_store import ResultCache
+from agfmc.learners import logistic
 from agfmc.learners.boosting import Boosting
 from agfmc.prediction.classifier import Classifier
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.run import TimeUp
 
 LOGISTIC = Family(
-    "logistic", "L", "", lambda *sizes: 0.01, options="-r 0.1", others=("-r 1", "-r 0.01")
+    "logistic",
+    "L",
+    "",
+    lambda rows, *sizes: rows / 6000,
+    options="-r 0.1",
+    others=("-r 1", "-r 0.01"),
 )
-PAIRS = Family("pairs", "svm", "one-vs-one", lambda *sizes: 0.02, 2.0, "rbf")
+PAIRS = Family("pairs", "svm", "one-vs-one", lambda rows, *sizes: rows**2 / 1.8e5, True, "rbf")
 LANDMARKS = Family(
-    "landmarks", "nystrom", "one-vs-rest", lambda *sizes: 0.03, kernel="laplacian", options="-m 20"
+    "landmarks",
+    "nystrom",
+    "one-vs-rest",
+    lambda rows, *sizes: rows / 2000,
+    kernel="laplacian",
+    options="-m 20",
 )
-ENSEMBLE = Family("ensemble", "svm", "ensemble", lambda *sizes: 0.04, 2.0, "rbf")
+ENSEMBLE = Family("ensemble", "svm", "ensemble", lambda *sizes: 0.04, True, "rbf")
 SMALL = (LOGISTIC, PAIRS, LANDMARKS)
 FAMILY_OF = {family.name: family for family in FAMILIES}
 
@@ -196,6 +209,50 @@ def test_time_for_the_last_training_is_reserved(data):
     search.entries = [entry]
     assert search._end() == pytest.approx(search.deadline - 1.3 * 10)
     assert search._fits([entry] * 5) and not search._fits([entry] * 15)
+    ranked = [
+        replace(entry, clock_s=seconds, score=place)
+        for place, seconds in enumerate((80, 10, 20, 15, 5))
+    ]
+    search.entries = ranked
+    assert search._reserved() == pytest.approx(1.3 * (10 + 20 + 5)), (
+        "80 s are too long, 15 too many"
+    )
+    search.entries = ranked[:1]
+    assert search._reserved() == 1.3 * 80
+
+
+def test_what_could_not_be_trained_on_all_rows_is_not_scored(data, monkeypatch):
+    """Of 60 rows the search takes 30; 30 s for these are 120 s for all."""
+    squares = LANDMARKS._replace(name="squares", seconds=lambda rows, *sizes: rows**2 / 30)
+    monkeypatch.setattr(module, "_ROWS", 30)
+    monkeypatch.setattr(families, "FAMILIES", (LOGISTIC, squares))
+    monkeypatch.setattr(BestSearch, "_tune_families", lambda self: None)
+    search = begin(data, 100.0)
+    assert search.run().name == "logistic"
+    assert search.left_out == {"squares": "not tried (about 30 s, and 120 s for all rows)"}
+    search = begin(data, 200.0)
+    search.run()
+    assert not search.left_out
+
+
+def test_folds_of_a_node_that_would_end_too_late_are_not_begun(data, monkeypatch):
+    clock = [0.0]
+    fit = logistic.fit_logistic
+
+    def slow(*args):
+        clock[0] += 10
+        return fit(*args)
+
+    monkeypatch.setattr(logistic, "fit_logistic", slow)
+    monkeypatch.setattr(
+        module, "time", SimpleNamespace(monotonic=lambda: clock[0], process_time=lambda: clock[0])
+    )
+    for until, ends in ((59, 10), (60, 60)):
+        search = prepared(data, limit=1e9)
+        clock[0] = 0.0
+        with nullcontext() if ends == 60 else pytest.raises(TimeUp):
+            search._score(LOGISTIC, "-r 0.1", until)
+        assert clock[0] == ends
 
 
 def test_an_error_of_one_family_is_told_and_of_all_is_raised(data, monkeypatch):
@@ -219,7 +276,7 @@ def test_more_rows_than_the_search_takes_are_sampled(data, monkeypatch):
     search = begin(data)
     choice = search.run()
     assert choice.estimate["points"] == 30 and search.result(choice)["rows"] == 60
-    entry = replace(search.entries[0], clock_s=1.0)
+    entry = replace(search.entries[0], clock_s=1.0, family=LOGISTIC)
     assert search.expected([entry]) == 2.0
     assert search.expected([replace(entry, family=PAIRS)]) == 4.0
 
@@ -281,6 +338,15 @@ def test_best_scale_has_the_least_loss(data, weighted):
         assert np.log(scale) == pytest.approx(best.x, abs=0.06)
         assert score == pytest.approx(best.fun, abs=1e-3)
         assert score == pytest.approx(loss_of(p, scale, data.y, w), rel=1e-5)
+
+
+def test_the_scale_of_many_probabilities_is_fitted_to_a_part_of_the_points(data, monkeypatch):
+    p = made_probabilities(data, 1)[0]
+    monkeypatch.setattr(module, "_SCALED_CELLS", 60)
+    scale, score = prepared(data).best_scale(p)
+    monkeypatch.setattr(module, "_SCALED_CELLS", 180)
+    assert scale == prepared(replace(data, x=data.x[::3], y=data.y[::3])).best_scale(p[::3])[0]
+    assert score == pytest.approx(loss_of(p, scale, data.y), rel=1e-5)
 
 
 @pytest.mark.parametrize("has_costs", [False, True])
