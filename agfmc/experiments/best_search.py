@@ -201,9 +201,12 @@ class BestSearch:
         """
         data = self._sample.data
         has_nan = bool(np.isnan(data.x).any())
-        families = families_for(
-            len(data.counts), len(self.experiment.data.y), learners, kernels, has_nan
-        )
+        given = len(data.counts), len(self.experiment.data.y), learners, kernels
+        families = families_for(*given, has_nan)
+        if has_nan:
+            for family in families_for(*given):
+                if family not in families:
+                    self.left_out[family.name] = "takes no missing values"
         begin = time.monotonic()
         self._split = self._sample.prepared(Part(0))
         self._prepare_s = self._growth * (time.monotonic() - begin)
