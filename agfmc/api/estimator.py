@@ -471,7 +471,12 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             raise ValueError("control='best' chooses the learner and its options: leave them out")
         X, y = self._checked(X, y)
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        weights = weights_of(sample_weight, y)
+        if weights is None:
+            classes = np.unique(y)
+        else:
+            classes = np.unique(y[weights.w > 0])
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)  # any where weights are 0
         if len(classes) < 2:
             raise ValueError("expected samples of at least 2 classes, found 1 class")
         labelled = labels_for(classes)
@@ -485,9 +490,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         else:
             tree = None
         self._reject_label(classes)
-        data = Dataset(
-            X, labelled.labels[codes].astype(np.int32), weights=weights_of(sample_weight, y)
-        )
+        data = Dataset(X, labelled.labels[codes].astype(np.int32), weights=weights)
         data = with_final_weights(
             with_groups(data, groups), classes=factors_of(self.class_weight, labelled)
         )
@@ -506,6 +509,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             platt=self.platt,
             workers=workers_of(self.n_jobs),
             member_weights=self.member_weights,
+            lone_samples=True,
             **({} if self.calibrated else {"calibration": 0}),
         )
         return data, tree, labelled, settings

@@ -595,7 +595,7 @@ def _settings(options="", normalise=False, seed=1, **training):
                 f"there is no argument '{word}': expected options, normalise, seed or "
                 f"one of {', '.join(known)}"
             )
-    return TrainingSettings(options, seed, normalise, **training)
+    return TrainingSettings(options, seed, normalise, lone_samples=True, **training)
 
 
 def scores(

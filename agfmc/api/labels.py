@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..control.tree import changed, MAX_LABEL
-from ..core.errors import DataError
+from ..core.errors import and_more, DataError, warn_user
 from ..core.weights import BALANCED
 from ..data.class_names import check_names
 from ..data.weights import sample_weights
@@ -113,8 +113,8 @@ def named(tree, labelled):
 def weights_of(sample_weight, y):
     """The `Weights` of samples of classes y (n,), each 0 or more; None stays None.
 
-    Raises `DataError` as `sample_weights`, ValueError where all weights are 0, or all those
-    of a class.
+    Warns of a class whose samples all have weight 0. Raises `DataError` as `sample_weights`,
+    ValueError where all weights are 0.
     """
     if sample_weight is None:
         return None
@@ -123,9 +123,9 @@ def weights_of(sample_weight, y):
         raise ValueError("sample_weight: all weights are zero")
     missing = np.setdiff1d(y, y[weights.w > 0]).tolist()
     if missing:
-        raise ValueError(
-            f"sample_weight: all samples of class {missing[0]!r} have weight 0: leave "
-            "such classes out of X and y"
+        warn_user(
+            f"sample_weight: all samples of class {missing[0]!r}{and_more(missing)} have weight 0: "
+            "the model does not have it"
         )
     return weights
 

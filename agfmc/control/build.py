@@ -398,12 +398,12 @@ def reopened(tree: Tree, texts: Collection[str], options: str) -> Tree:
 
 
 def check_classes(
-    tree: Tree, counts: dict[int, int], source: str, remedy: str | None = None
+    tree: Tree, counts: dict[int, int], source: str, remedy: str | None = None, least: int = 2
 ) -> None:
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
-    A class that the tree does not name and one with fewer than two samples are errors: they would
-    be trained into a model that cannot be right; so are names that no file can hold. Where it
+    A class that the tree does not name and one with fewer than `least` samples are errors: they
+    would be trained into a model that cannot be right; so are names that no file can hold. Where it
     would help, the error names `min_class`.
 
     Parameters
@@ -425,7 +425,7 @@ def check_classes(
         hint = ""
     for node in tree.nodes:
         for child in node.children:
-            if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
+            if isinstance(child, Leaf) and counts.get(child.label, 0) < least:
                 has, way = ("one sample", "") if child.label in counts else ("no samples", hint)
                 if has == "one sample" or not extra:
                     way = (

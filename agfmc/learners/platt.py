@@ -16,9 +16,10 @@ FOLDS = 5
 def folds(side, seed, groups=None):
     """The fold of each sample: (l,) int, stratified over the two sides.
 
-    side (l,) of 0 and 1, both present at least twice.  Each side is shuffled
+    side (l,) of 0 and 1, both present.  Each side is shuffled
     and dealt out in turn, the second side in the opposite direction; with
-    fewer than `FOLDS` samples on a side, there are only as many folds.  With
+    fewer than `FOLDS` samples on a side, there are only as many folds.  The only sample of a side
+    is in no fold, -1, as nothing could be trained without it.  With
     `groups` (l,) the samples of a group have the same fold, and there are no
     more folds than groups on a side.
     """
@@ -27,9 +28,10 @@ def folds(side, seed, groups=None):
     if groups is not None:
         count = min(FOLDS, *(len(np.unique(groups[rows])) for rows in members))
         return stratified_folds(side, seed, count, groups)
-    count = min(FOLDS, *map(len, members))
+    members = [rows for rows in members if len(rows) > 1]
+    count = min(FOLDS, *map(len, members)) if len(members) > 1 else min(FOLDS, len(members[0]))
     generator = np.random.Generator(np.random.PCG64(seed))
-    fold = np.empty(len(side), dtype=np.int64)
+    fold = np.full(len(side), -1, dtype=np.int64)
     for value, rows in enumerate(members):
         deal = np.arange(len(rows)) % count
         if value == 1:

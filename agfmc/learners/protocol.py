@@ -480,11 +480,11 @@ def read_node(node, branches: int, name: str):
     return learner_class(node.learner_letter).parse(node.options).read(name, branches)
 
 
-def check_jobs(jobs, counts) -> list[str]:
+def check_jobs(jobs, counts, may_be_alone=lambda job: False) -> list[str]:
     """Raise `DataError` for a side with fewer than two samples; -> jobs with few, as text.
 
     `counts` is {label: number of samples}. With one sample on a side there is nothing left to train
-    on where it is held out.
+    on where it is held out: then a fit without it is not made, where may_be_alone(job) is True.
     """
     few = []
     for job in jobs:
@@ -496,7 +496,7 @@ def check_jobs(jobs, counts) -> list[str]:
                 f"{job.side_words(number)} against {job.side_words(1 - number)} has {size} "
                 f"sample{'s' * (size != 1)}"
             )
-            if size < 2:
+            if size < 1 or size < 2 and not may_be_alone(job):
                 raise job.place.error(DataError, f"{few[-1]}: expected at least 2")
     return few
 

@@ -73,6 +73,7 @@ class TrainingSettings:
     kernel_memory : MiB on each machine for kernel values, None for those of `core.memory`
     decoders : names of decoders that are calibrated beside the one that answers
     member_weights : "held-out" where those of an ensemble are to be learned, or None
+    lone_samples : classes of one sample are trained, where there are no groups
     """
 
     options: str | BinaryLearner | MemberLearners = ""
@@ -86,6 +87,7 @@ class TrainingSettings:
     kernel_memory: int | None = None
     decoders: tuple[str, ...] = ()
     member_weights: str | None = None
+    lone_samples: bool = False
 
     @property
     def kernel_megabytes(self) -> int:
@@ -168,6 +170,10 @@ class _Training:
         else:
             self.fold = platt.folds(self.side, seed, groups=self.groups)
         self.values = np.full(len(self.fold), np.nan)
+        if not self.chosen_only:
+            # without the only sample of a side all is the other side, as svm-train takes it
+            alone = self.fold < 0
+            self.values[alone] = np.where(self.side[alone] == 1, -1.0, 1.0)
         count = int(self.fold.max(initial=-1)) + 1
         self.left += count
         return count
@@ -244,7 +250,12 @@ def check_fit(jobs: list[Job], data: Dataset, settings: TrainingSettings) -> Non
     """Raise the errors of `fit` about jobs, labels, groups and learners; warn of few samples."""
     check_learners(jobs, settings.platt)
     check_groups(replace(data, names=None, group_names=None))
-    few = check_jobs(jobs, data.counts)
+    grouped = data.groups is not None
+    few = check_jobs(
+        jobs,
+        data.counts,
+        lambda job: settings.lone_samples and not grouped,
+    )
     if few:
         warn_user(
             f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "

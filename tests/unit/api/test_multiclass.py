@@ -15,6 +15,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
 from scipy.sparse import coo_array, csr_matrix
 from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -438,11 +439,36 @@ def test_sparse_points_are_refused_by_estimators_that_take_none():
         estimator(estimator=GaussianNB()).fit(csr_matrix(x), y)
 
 
-def test_a_class_with_one_sample_is_refused_in_words_of_python():
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"control": "ovr"}, {"platt": "cv"}, {"estimator": GaussianNB()}, {"learner": "logistic"}],
+    ids=str,
+)
+def test_a_class_with_one_sample_is_trained(settings):
+    """As svm-train does it: without this sample all is the other side."""
     x, y = points()
     rare = np.append(y, y.max() + 1)
-    with pytest.raises(ValueError, match="one sample in the data: expected at least 2$"):
-        estimator().fit(np.vstack([x, x[:1]]), rare)
+    far = np.vstack([x, x.max(axis=0) + 20])
+    with pytest.warns(
+        AgfmcWarning, match="1 sample.*: its probabilities rest on very few samples"
+    ):
+        model = MultiClassFromBinary(normalise=False, **settings).fit(far, rare)
+    p = model.predict_proba(far)
+    assert model.classes_[-1] == rare[-1] and np.isfinite(p).all()
+    assert p[:-1, -1].mean() < 0.1 and p[-1, -1] > p[:-1, -1].mean()
+    with pytest.raises(ValueError, match="lies in one group only"):
+        MultiClassFromBinary().fit(far, rare, groups=np.arange(len(rare)) % 9)
+
+
+def test_bagging_may_leave_a_class_out():
+    x, y = points()
+    x = np.vstack([x, x[:1] + 9])
+    y = np.append(y, y.max() + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AgfmcWarning)
+        model = BaggingClassifier(MultiClassFromBinary(), 4, random_state=0).fit(x, y)
+    assert model.predict_proba(x).shape == (len(x), len(np.unique(y)))
+    assert min(len(member.classes_) for member in model.estimators_) < len(np.unique(y))
 
 
 def test_before_it_is_fitted(tmp_path):

@@ -138,7 +138,7 @@ def test_numbers_of_classes_in_class_weights(classes):
         ),
         ({"sample_weight": -np.ones(90)}, "is -1: expected a number of 0 or more"),
         ({"sample_weight": np.zeros(90)}, "sample_weight: all weights are zero"),
-        ({"sample_weight": 1.0 * (Y != "elm")}, "all samples of class 'elm' have weight 0: leave"),
+        ({"sample_weight": 1.0 * (Y == "elm")}, "expected samples of at least 2 classes"),
         ({"class_weight": {"fir": 2}}, "class_weight: 'fir' is not one of the classes"),
         ({"class_weight": {"elm": 0}}, "expected numbers above 0, found 0 for class 'elm'"),
         ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a dictionary"),
