@@ -331,8 +331,8 @@ def forest_above_planes():
         return steps_of(Configuration(tree, machines, nodes))
 
 
-def takes_sure_logarithms(steps, x):
-    """Mask (n,) of the points without probabilities that are 0, or nearly so, by rounding alone.
+def takes_sure_logarithms(steps, x, least=1e-12):
+    """Mask (n,) of the points without probabilities below the least, but 0 itself.
 
     The logarithm in a geometric average or a map divides the rounding of p, some 1e-16, by p.
     """
@@ -345,10 +345,10 @@ def takes_sure_logarithms(steps, x):
     if not steps.takes_missing:
         x = np.nan_to_num(x)
     parts = [plain.probabilities(x)] + (plain.by_member(x) if len(steps.members) > 1 else [])
-    sure = ~np.any([(p > 0) & (p < 1e-8) for p in parts], axis=(0, 2))
+    sure = ~np.any([(p > 0) & (p < least) for p in parts], axis=(0, 2))
     if plain.values.count:
         _, r = plain.values(range(plain.values.count), plain.values.prepared(x))
-        sure &= (np.abs(r) < 1 - 1e-8).all(axis=1)
+        sure &= (np.abs(r) < 1 - least).all(axis=1)
     return sure
 
 
@@ -528,7 +528,7 @@ def random_table(random_steps):
         csv.writer(text).writerows([heading, *rows])
         with own_warnings():
             x = recipe.apply(io.StringIO(text.getvalue())).astype(float)
-        sure = takes_sure_logarithms(steps, x)
+        sure = takes_sure_logarithms(steps, x, 1e-8)
         if not steps.takes_missing:
             sure &= ~np.isnan(x).any(axis=1)
         if not sure.any():
