@@ -42,6 +42,7 @@ _MARKS = tuple(  # (mark of thousands, decimal mark)
 _BITS = tuple(1 << bit for bit in range(len(_MARKS)))
 _PLAIN = _BITS[_MARKS.index(("", "."))]
 _ALL_MARKS = sum(_BITS)
+_EITHER = _BITS[_MARKS.index((",", "."))] | _BITS[_MARKS.index((".", ","))]  # two meanings
 _PATTERNS = tuple(
     re.compile(
         rf"(?:\d+|[1-9]\d{{0,2}}(?:{re.escape(thousands)}\d{{3}})+)?(?:{re.escape(decimal)}\d*)?"
@@ -259,6 +260,8 @@ class FormSurvey:
         if None in self._shapes or len(units) != 1 or all(shape.limit for shape in numbers):
             return None
         marks = _common_marks(numbers)
+        if marks == _EITHER:  # 1,877 beside 1.877
+            return None
         are_codes = len(self._numbers) <= _FEW_NUMBERS and not all(map(_is_sure, numbers))
         if not marks or are_codes:
             return None
@@ -304,7 +307,7 @@ class FormSurvey:
             if len(by_unit) > _FEW_UNITS or not (are_many or has_fractions):
                 return faults
             faults.append(self._fault_of_units(by_unit))
-        if numbers and not _common_marks(numbers):
+        if numbers and _common_marks(numbers) in (0, _EITHER):
             faults.append(self._fault_of_marks(numbers))
         return faults
 
@@ -318,10 +321,12 @@ class FormSurvey:
         )
 
     def _fault_of_marks(self, numbers):
-        rows_of = [
-            sum(rows for shape, rows in numbers.items() if shape.marks & bit) for bit in _BITS
-        ]
-        usual = _BITS[rows_of.index(max(rows_of))]
+        rows_of = {
+            bit: sum(rows for shape, rows in numbers.items() if shape.marks & bit)
+            for bit in _BITS
+            if not bit & _common_marks(numbers)
+        }
+        usual = max(rows_of, key=rows_of.get)
         example = self._cell_with(lambda shape: shape.marks != _ALL_MARKS and shape.marks & usual)
         return Fault(
             lambda cell: (written := read_number(cell)) is not None and not written.marks & usual,

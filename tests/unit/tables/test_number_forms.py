@@ -86,6 +86,7 @@ def test_words_stay_words(cells):
         (["45%", "4%", "0.45"], "0.45", 'in another unit than "45%" (100 % are 1)'),
         (["1.5 ft", "2 ft", "3.5 m"], "3.5 m", 'in another unit than "1.5 ft": write'),
         (["1,5", "2,5", "2.5"], "2.5", 'has other marks in its digits than "1,5"'),
+        (["1,877", "2,345", "3.456", "7"], "3.456", 'has other marks in its digits than "1,877"'),
         ([*map(str, range(30)), "much"], "much", "is no number, as other cells are"),
     ],
 )
