@@ -263,15 +263,30 @@ class TableEncoder:
             return "missing"
         return "filled"
 
+    def _shown_counts(self, kind):
+        """The columns with cells of a kind, and their numbers."""
+        return [
+            f"'{one_line(column.name)}' ({self.notes[kind, column.name][0]})"
+            for column in self.recipe.columns
+            if (kind, column.name) in self.notes
+        ]
+
     @property
     def error(self) -> DataError | None:
-        """The error of the first row that has no answer, which says how many there are, or None."""
+        """The error of the first row that has no answer, which says how many there are, and of
+        which columns cells are wrong where there are several; or None."""
         first = self._first_error
         if first is None:
             return None
-        return DataError(
+        text = (
             f"{first.message}; {self.unanswered} of {self.rows} rows "
-            f"ha{'ve' if self.unanswered > 1 else 's'} no answer",
+            f"ha{'ve' if self.unanswered > 1 else 's'} no answer"
+        )
+        wrong = self._shown_counts("wrong")
+        if len(wrong) > 1:
+            text += f", as cells are wrong of columns {_some_of(wrong, ', ')}"
+        return DataError(
+            text,
             file=first.file,
             line=first.line,
         )
@@ -313,14 +328,11 @@ class TableEncoder:
                 AgfmcNotice,
             ),
         ):
-            counts = {
-                column.name: self.notes[kind, column.name][0]
-                for column in self.recipe.columns
-                if (kind, column.name) in self.notes
-            }
-            if counts:
-                total = sum(counts.values())
-                shown = [f"'{one_line(name)}' ({count})" for name, count in counts.items()]
+            shown = self._shown_counts(kind)
+            if shown:
+                total = sum(
+                    count for (noted, _), (count, *_) in self.notes.items() if noted == kind
+                )
                 self.table.warn(
                     f"{total} missing value{'s are' if total > 1 else ' is'} {what}: "
                     + _some_of(shown, ", ")

@@ -449,9 +449,7 @@ def test_a_class_with_one_sample_is_trained(settings):
     x, y = points()
     rare = np.append(y, y.max() + 1)
     far = np.vstack([x, x.max(axis=0) + 20])
-    with pytest.warns(
-        AgfmcWarning, match="1 sample.*: its probabilities rest on very few samples"
-    ):
+    with pytest.warns(AgfmcWarning, match="1 sample.*: its probabilities rest on very few samples"):
         model = MultiClassFromBinary(normalise=False, **settings).fit(far, rare)
     p = model.predict_proba(far)
     assert model.classes_[-1] == rare[-1] and np.isfinite(p).all()

@@ -193,6 +193,18 @@ def test_a_row_with_an_infinite_number_has_no_answer(expected):
         assert [name is None for name in names] == [i == 2 for i in range(9)]
 
 
+def test_wrong_cells_of_several_columns_are_counted(expected):
+    data = agfmc.read_table(ROWS * 6, **ROLES)
+    classifier = agfmc.Classifier(agfmc.train("one-vs-rest", data, options="-c 1"))
+    rows = [{**ROWS[0], "size": "big"}, {**ROWS[0], "day": "late", "size": "big"}, ROWS[0]]
+    told = (
+        "found 'big'; 2 of 3 rows have no answer, as cells are wrong of columns "
+        r"'size' \(2\), 'day' \(1\)"
+    )
+    with pytest.warns(AgfmcWarning, match=told):
+        classifier.predict(rows)
+
+
 def test_few_rows_of_a_frame_are_as_many(monkeypatch):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(
