@@ -32,6 +32,7 @@ from ..experiments.best_search import BestSearch
 from ..experiments.search import SearchSpace
 from ..files.result_store import ResultCache
 from ..experiments.tuning import find_options
+from ..learners.boosting import remembered_fits
 from ..learners.options import BinaryLearner
 from ..learners.protocol import parse_options
 from ..learners.svm import SVM
@@ -522,7 +523,8 @@ def train_best(
     searching, fitting = (
         progress and partial(progress, what) for what in ("searching", "training")
     )
-    with named_features(data.recipe.features if data.recipe else ()):
+    # boosted trees that are chosen are those that the search has fitted
+    with named_features(data.recipe.features if data.recipe else ()), remembered_fits():
         result, tree = search_best(
             data,
             settings,

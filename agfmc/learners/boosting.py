@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -27,6 +29,7 @@ import numpy as np
 from ..core.errors import DataError, needed_library, one_line
 from ..core.forest import Forest
 from ..core.splits import derived_seed, stratified_folds
+from ..files.result_store import key_of
 from .points import CatchWords
 
 # Samples of the smaller side, or of a fold of all branches, for early stopping: the loss of fewer
@@ -40,6 +43,7 @@ _SHARE_OF_ROWS = 0.8  # drawn anew for each round
 _SHARE_OF_FEATURES = 0.6  # drawn anew for each tree
 
 _LARGEST = 1e300  # threshold that a model file holds
+_MOST_REMEMBERED = 500  # fits, of about 200 KiB each
 # Bits of LightGBM's `decision_type` of a node
 _CATEGORICAL = 1
 _MISSING_LEFT = 2
@@ -90,11 +94,19 @@ class Boosting:
         """
         x = np.asarray(x, dtype=np.float64)
         side = np.asarray(side, dtype=np.float64)
+        key = None
+        if _remembering:
+            key = key_of(self.made_by(), self.canonical(), self.seed, x, side, scores, w, groups)
+            if key in _remembered:
+                return _remembered[key]
         try:
             with CatchWords():  # LightGBM writes the words of its exception, too
-                return self._cross_fit(x, side, scores, w, groups)
+                result = self._cross_fit(x, side, scores, w, groups)
         except (ValueError, _lightgbm().basic.LightGBMError) as error:
             raise DataError(f"LightGBM refuses the problem: {one_line(str(error))}") from None
+        if key is not None and len(_remembered) < _MOST_REMEMBERED:
+            _remembered[key] = result
+        return result
 
     def _cross_fit(self, x, side, scores, w, groups):
         lightgbm = _lightgbm()
@@ -180,6 +192,23 @@ class CrossFitted(NamedTuple):
 
     forest: Forest
     held_out: np.ndarray
+
+
+_remembered: dict[str, CrossFitted] = {}
+_remembering: list[object] = []  # an entry for each caller that is within `remembered_fits`
+
+
+@contextmanager
+def remembered_fits() -> Iterator[None]:
+    """Within it boosters of the same samples with the same options are fitted once."""
+    caller = object()
+    _remembering.append(caller)
+    try:
+        yield
+    finally:
+        _remembering.remove(caller)
+        if not _remembering:
+            _remembered.clear()
 
 
 @functools.lru_cache(maxsize=1)

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc.api.functions import train_tree
+from agfmc.api.functions import train_best, train_tree
+from agfmc.control.parse import parse
 from agfmc.core.costs import cost_matrix
 from agfmc.core.weights import Weights
 from agfmc.data.types import Dataset
@@ -170,3 +171,36 @@ def test_the_bytes_are_the_same_for_any_number_of_workers(family, monkeypatch, t
         save(str(tmp_path / f"{workers}.mbm"), train_tree(entry.tree, data, settings))
     assert scores[0] == scores[1]
     assert (tmp_path / "1.mbm").read_bytes() == (tmp_path / "2.mbm").read_bytes()
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_boosters_of_the_search_are_those_of_the_model(monkeypatch, tmp_path, average):
+    """The last training fits none of them again, and the control text alone makes the same bytes."""
+    import lightgbm
+
+    data = points()
+    boosted = [
+        family._replace(options=QUICK[family.learner], others=())
+        for family in FAMILIES
+        if family.scheme in ("", "one-vs-rest") and family.learner in TREES
+    ]
+    monkeypatch.setattr(families, "FAMILIES", tuple(boosted))
+    fits = []
+    train = lightgbm.train
+
+    def counting(*args, **more):
+        fits.append(args)
+        return train(*args, **more)
+
+    monkeypatch.setattr(lightgbm, "train", counting)
+    model, result = train_best(data, learners=["trees"], ensemble=average, seed=3)
+    searched = 3 + 3 * 2  # folds of the node, and of each of three classes
+    # the binary classifiers of the second member of an average draw numbers of their own
+    assert len(fits) == searched + 3 * 2 * average
+    assert len(result["choice"]["members"]) == 1 + average
+    before = len(fits)
+    settings = TrainingSettings(scale=True, seed=3)
+    save(str(tmp_path / "alone.mbm"), train_tree(parse(result["control"]), data, settings))
+    assert len(fits) > before, "nothing is remembered afterwards"
+    save(str(tmp_path / "best.mbm"), model)
+    assert (tmp_path / "alone.mbm").read_bytes() == (tmp_path / "best.mbm").read_bytes()
