@@ -16,6 +16,7 @@ from .option_types import (
     list_of,
     names,
     output_base,
+    output_file,
     probability,
     PROPORTIONS,
     proportions,
@@ -307,6 +308,7 @@ def _add_monitor(group):
         "watch whether rows are still as the calibration points were: warn, once, where the "
         "monitor reaches 100, as it does by chance in one stream of a hundred at most; its state "
         "is read from FILE, if that exists, and written to it",
+        output_file,
         excludes=("-O", "--priors", "--costs"),
     )
 

@@ -237,14 +237,14 @@ class Monitor:
                 "streams at most; probabilities and guarantees need a new calibration"
             )
 
-    def watch(self, answers: Iterable[tuple], file: str, path: str) -> Iterator[tuple]:
+    def watch(self, answers: Iterable[tuple], file: str, path: str | None) -> Iterator[tuple]:
         """Yield pairs of `Answers` and others, which are taken; warn of an alarm, and write the state
-        to `path` now and then."""
+        to `path` now and then, if there is one."""
         for block, *others in answers:
             before = self.state.rows
             self.add(block)
             self.warn(before, file)
-            if self.state.rows - self._saved >= _SAVED_ROWS:
+            if path is not None and self.state.rows - self._saved >= _SAVED_ROWS:
                 self.save(path)
             yield (block, *others)
 

@@ -407,6 +407,24 @@ def test_rows_are_monitored(run, here, model):
     assert "803 rows in all" in streamed.err and len(streamed.out.splitlines()) == 4
 
 
+def test_a_state_is_no_answer_and_no_point(run, here, model):
+    for state in "out.cls", "test.vec", "pairs.mbm":
+        told = run("classify_m", "--monitor", state, "pairs.mbm", "test.vec", "out", status=2)
+        assert "--monitor" in told.err
+    assert not Path("out.cls").exists()
+
+
+def test_rows_of_a_run_that_fails_are_not_in_the_state(run, here, model):
+    """They are in it once when it is repeated."""
+    write_vec("many.vec", np.zeros((30_000, 3), np.float32))
+    Path("many.vec").write_bytes(Path("many.vec").read_bytes()[:-4] + np.float32(np.inf).tobytes())
+    Path("few.svm").write_text("0 1:0.5 2:1 3:0\n" * 20 + "0 1:x\n")
+    run("classify_m", "--monitor", "state", "pairs.mbm", "many.vec", "out", status=1)
+    assert not Path("state").exists()
+    run("classify_m", "-M", "--stream", "--monitor", "state", "pairs.mbm", "few.svm", status=1)
+    assert json.loads(Path("state").read_text())["rows"] == 20
+
+
 def test_the_page_shows_the_monitor(run, here, model):
     run("classify_m", "--monitor", "state", "pairs.mbm", "test.vec", "out")
     words = "--monitor", "state", "test.cls", "out"

@@ -132,7 +132,13 @@ def _watched(answers, monitor, request):
     """The answers, which a monitor sees where there is one."""
     if monitor is None:
         return answers
-    return monitor.watch(answers, request.points, request.monitor)
+    # answers to files appear all or none, and a run that fails is repeated: its rows must not
+    # be in the state yet
+    if request.stream:
+        path = request.monitor
+    else:
+        path = None
+    return monitor.watch(answers, request.points, path)
 
 
 def _classified(request, recipe, classifier, quantity, executor, explainer, monitor):
