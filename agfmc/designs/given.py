@@ -53,12 +53,14 @@ def given_control(
         return str(control)
     if isinstance(control, str):
         return parse(control)
-    if isinstance(control, (np.ndarray, Sequence)):
+    if hasattr(control, "toarray"):  # sparse
+        control = control.toarray()
+    if hasattr(control, "__array__") or isinstance(control, Sequence):
         matrix = checked_matrix(control, len(labels))
         return from_rows(matrix_to_rows(matrix), labels, names)
     raise UsageError(
         "`control`: expected the name of a scheme, the text of a control file, a pathlib.Path, a "
-        f"Tree, a coding matrix or a function of the number of classes, not {control!r}"
+        f"Tree, a coding matrix or a function of the number of classes, not {control!r:.60}"
     )
 
 
@@ -67,7 +69,10 @@ def checked_matrix(matrix: Any, k: int) -> np.ndarray:
 
     Warns of classes that no row tells apart.
     """
-    given = np.asarray(matrix)
+    try:
+        given = np.asarray(matrix)
+    except ValueError as error:
+        raise UsageError("`control`: the rows of the coding matrix differ in length") from error
     if given.ndim != 2 or given.dtype.kind not in "biuf":
         raise UsageError(
             "`control`: expected a coding matrix with a row of numbers for each binary classifier, "

@@ -348,6 +348,10 @@ def find_scheme(text: str) -> Scheme:
             return scheme
     if word in _REMOVED:
         raise UsageError(f"there is no scheme {word} any more: {_REMOVED[word]}")
+    if word.endswith((".mbt", ".mbc")):
+        raise UsageError(
+            f"there is no scheme '{text}': in Python a control file is given as a pathlib.Path"
+        )
     raise UsageError(
         f"there is no scheme '{text}': expected one of "
         + ", ".join(scheme.heading for scheme in SCHEMES)
