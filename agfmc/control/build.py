@@ -2,8 +2,9 @@
 
 import os
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from ..core.errors import ControlError, UsageError
 from ..core.text import name_fault
@@ -15,6 +16,7 @@ from .tree import (
     Heading,
     LazySequence,
     Leaf,
+    MAX_LABEL,
     Node,
     renumbered,
     Row,
@@ -398,7 +400,12 @@ def reopened(tree: Tree, texts: Collection[str], options: str) -> Tree:
 
 
 def check_classes(
-    tree: Tree, counts: dict[int, int], source: str, remedy: str | None = None, least: int = 2
+    tree: Tree,
+    counts: dict[int, int],
+    source: str,
+    remedy: str | None = None,
+    names: Mapping[int, str] = MappingProxyType({}),
+    least: int = 2,
 ) -> None:
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
@@ -411,6 +418,7 @@ def check_classes(
     counts : dict, {label: number of samples}
     remedy : str, optional, command that writes a control file for the labels of the data, where
         they are all of them
+    names : mapping, those of the data
     """
     for label, name in tree.names.items():
         if fault := name_fault(name):
@@ -434,10 +442,13 @@ def check_classes(
                     )
                 raise tree.place(child).error(
                     ControlError,
-                    f"class {child.label} has {has} in {source}: expected at least 2{way}",
+                    f"class {_called(child.label, tree.names)} has {has} in {source}: expected at "
+                    f"least 2{way}",
                 )
     if extra:
-        shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
+        shown = ", ".join(_called(label, names) for label in extra[:8])
+        if len(extra) > 8:
+            shown += ", ..."
         least = 1 + max(counts[label] for label in extra)
         if all(counts[label] >= least for label in known):
             way = f"; `min_class={least}` leaves out the classes with fewer than {least} samples"
@@ -450,19 +461,30 @@ def check_classes(
         )
 
 
+def _called(label, names):
+    if label in names:
+        return f"{label} '{names[label]}'"
+    return str(label)
+
+
 def for_names(tree: Tree, names: dict[int, str]) -> Tree:
     """`tree` with the labels that the data have for its classes: these are known by their names.
 
-    `names` are those of the data, {label: name}. A tree that does not name all of its classes, or
-    names others, keeps its labels.
+    `names` are those of the data, {label: name}. Classes that the data do not have get labels
+    behind these. A tree that does not name all of its classes, or none of those of the data, keeps
+    its labels.
     """
     label_of = {name: label for label, name in names.items()}
-    if len(tree.names) < len(tree.classes) or not label_of.keys() >= set(tree.names.values()):
+    unknown = [label for label, name in tree.names.items() if name not in label_of]
+    if len(tree.names) < len(tree.classes) or len(unknown) == len(tree.names):
         return tree
-    new = {label: label_of[name] for label, name in tree.names.items()}
+    if unknown and names.keys() >= set(unknown) and not differing(names, tree.names):
+        return tree  # limits of a quantity
+    new = {label: label_of.get(name) for label, name in tree.names.items()}
+    new.update(zip(unknown, range(1 + max(names), MAX_LABEL)))
     if all(label == old for old, label in new.items()):
         return tree
-    return _with_labels(tree, new, names)
+    return _with_labels(tree, new, {new[label]: name for label, name in tree.names.items()})
 
 
 def named_as(tree: Tree, names: dict[int, str]) -> Tree:

@@ -168,7 +168,7 @@ class LaidOutCandidate:
 def _lay_out(number, candidate, split, experiment, first):
     settings = experiment.settings
     tree, design_s = split.design_of(candidate, experiment)
-    check_classes(tree, split.data.counts, "the training part")
+    check_classes(tree, split.data.counts, "the training part", names=experiment.data.name_of)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
     decoders = decoders_for(

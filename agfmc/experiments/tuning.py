@@ -80,7 +80,7 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate) -> TuningTask:
     if candidate.tree is not None:
         settings = replace(settings, options=settings.options or candidate.tree.options)
     (tree, design_s), x = experiment.design_of(candidate)
-    check_classes(tree, experiment.data.counts, "the data")
+    check_classes(tree, experiment.data.counts, "the data", names=experiment.data.name_of)
     searched_options(tree, settings.options)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     check_learners(jobs, settings.platt)

@@ -62,7 +62,8 @@ def train_configuration(
     x, y = checked_points(data.x, data.y, any(job.options.allows_nan for job in jobs))
     labels, counts = np.unique(y, return_counts=True)
     least = 1 if settings.lone_samples else 2
-    check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data", least=least)
+    counts_of = dict(zip(labels.tolist(), counts.tolist()))
+    check_classes(tree, counts_of, "the data", names=data.name_of, least=least)
     if is_sparse(x) and (
         settings.fits_normalisation or not all(job.options.keeps_sparse for job in jobs)
     ):

@@ -286,7 +286,7 @@ def plan(
     where = points.source
     if where == "-":
         where = "standard input"
-    check_classes(tree, counts, where, _remedy(points))
+    check_classes(tree, counts, where, _remedy(points), data.name_of)
     trained = named_as(tree, data.name_of)
     norm_file = None if normalisation is None else norm_file
     if only is None:

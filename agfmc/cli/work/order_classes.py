@@ -44,7 +44,7 @@ def _ordered(request):
         tree = for_names(tree, names)
         if points.min_class is not None:
             tree = for_classes(tree, counts)
-        check_classes(tree, counts, points.source)
+        check_classes(tree, counts, points.source, names=names)
         named_as(tree, names)  # refused where they disagree
     if request.adjacent:
         with with_source_in_errors(points.source):

@@ -397,7 +397,10 @@ def test_labels_of_names_are_those_of_comments_or_of_the_data():
     tree = parse('# class 5: b\n# class 2: a\n# class 9: c\n"" a / b; {a b}')
     assert tree.names == {5: "b", 2: "a"} and tree.labels == (2, 5)
     assert for_names(tree, {0: "b", 1: "a"}).labels == (1, 0)
-    assert for_names(tree, {0: "b", 1: "other"}) is tree
+    assert for_names(tree, {0: "c", 1: "other"}) is tree
+    # a class that the data lack is none of theirs
+    assert for_names(tree, {0: "b", 1: "other"}).labels == (2, 0)
+    assert for_names(tree, {0: "b", 1: "other"}).names == {0: "b", 2: "a"}
     nested = parse('"" x / B2 B1; {x m {B1 B2}}')  # both are in one branch
     assert nested.nodes[0].rows[0].right == (1,)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import agfmc
 from agfmc.control.write import format_tree
@@ -24,6 +25,7 @@ def test_all_ways_to_say_the_same(tmp_path):
     for control in (
         MATRIX,
         np.array(MATRIX, dtype=float),
+        csr_array(MATRIX),
         lambda k: MATRIX,
         lambda k: PAIRS,
         PAIRS,
@@ -43,6 +45,7 @@ def test_all_ways_to_say_the_same(tmp_path):
         ([[-1, 1], [1, -1], [1, 1]], "its transpose has, as code_book_"),
         ([[-1, 1, 2]], "has 2 in row 1, column 3"),
         ([[-1, 1, 0]], "column 3 of the coding matrix is 0"),
+        ([[-1, 1, 1], [1, -1]], "rows of the coding matrix differ in length"),
         ([["a", "b", "c"]], "row of numbers for each binary classifier"),
         (np.ones((2, 2, 2)), r"array of the shape \(2, 2, 2\)"),
         (2.5, "expected the name of a scheme"),
@@ -52,6 +55,22 @@ def test_all_ways_to_say_the_same(tmp_path):
 def test_what_is_no_control_is_refused(control, told):
     with pytest.raises(agfmc.UsageError, match=told):
         given_control(control, range(3))
+
+
+def test_a_file_name_that_is_no_path():
+    with pytest.raises(agfmc.UsageError, match=r"a control file is given as a pathlib\.Path"):
+        agfmc.design("own.mbt", range(3))
+
+
+def test_classes_that_the_data_lack_are_named(data):
+    x, y = data
+    words = np.array(["Adelie", "Chinstrap", "Gentoo"])[np.searchsorted([2, 5, 9], y)]
+    for control, told in (
+        ('"" { Gentoo "" { Adelie Chinstrup } }', "class 3 'Chinstrup' has no samples in the data"),
+        ('"" { Gentoo Adelie }', "hold class 1 'Chinstrap', which the control file does not name"),
+    ):
+        with pytest.raises(agfmc.ControlError, match=told):
+            agfmc.train(control, x, words)
 
 
 def test_classes_that_nothing_tells_apart_are_warned_of():
