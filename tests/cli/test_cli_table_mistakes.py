@@ -721,7 +721,10 @@ def test_gzip_that_grows(place, run, monkeypatch):
     "columns, message",
     [
         ({"a": [1.0, None, 2.0]}, "column 'a', row 2: a missing value: --missing"),
-        ({"a": [1.0, float("inf"), 2.0]}, "row 2: expected a number in column 'a', found 'inf'"),
+        (
+            {"a": [1.0, float("inf"), 2.0]},
+            "column 'a', row 2: \"inf\" is more than single precision holds",
+        ),
         (
             {"a": [1e300, 1.0, 2.0]},
             "column 'a', row 1: \"1e+300\" is more than single precision holds",

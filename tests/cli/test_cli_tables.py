@@ -381,7 +381,10 @@ def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
         arrow_files(folder)
     after = trained(run, name, *LABEL, *options, stdin=stdin)
     one, two = before.pop("m.c.recipe"), after.pop("m.c.recipe")
-    assert one.replace(b'"source": "t.csv"', f'"source": "{name}"'.encode()) == two
+    expected = json.loads(one) | {"source": name}
+    if kind in ("parquet", "feather"):
+        expected["blanks"] = [""]  # where cells have types, NA is a word
+    assert json.loads(two) == expected
     assert before == after
 
 
