@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from .types import BLANKS, TableFormat
 from .words import (
     blank_numbers,
     Block,
+    CellFault,
     column_names,
+    column_of_texts,
     long_cell,
     LONGEST_CELL,
     no_number,
@@ -29,7 +32,6 @@ from .words import (
     row_error,
     stripped,
     Table,
-    with_points,
     Words,
 )
 
@@ -77,26 +79,14 @@ class ArrowTable(Table):
         first = 1
         kinds = dict(requested)
         for rows, arrays in self.batches(requested):
-            columns = {}
-            faults = []
             numbers = range(first, first + rows)
-            block = Block(rows, self.file, self.counted, columns, numbers, self.line_of)
-            for at, kind in kinds.items():
-                with self.reading():
-                    columns[at], row, cell = self._column(arrays[at], kind, at)
-                if isinstance(columns[at], Words):  # as the next ones will be
-                    kinds[at] = "words"
-                if row is not None:
-                    faults.append((row, at, cell))
-            if faults:
-                row, at, cell = min(faults)
-                if cell is None:
-                    message = long_cell(self.names[at])
-                else:
-                    message = no_number(self.names[at], cell)
-                raise block.error(row, message)
+            block = Block(rows, self.file, self.counted, {}, numbers, self.line_of)
+            columns = block.convert(kinds, lambda at, kind: self._column(arrays[at], kind, at))
+            for position, column in columns.items():
+                if isinstance(column, Words):  # as the next ones will be
+                    kinds[position] = "words"
             if rows:
-                yield block
+                yield replace(block, columns=columns)
             first += rows
         if first == 1:
             raise DataError("the table has no rows", file=self.file)
@@ -144,66 +134,56 @@ class ArrowTable(Table):
             return kind.value_type
         return kind
 
-    def _column(self, array, kind, at):
-        """-> (a column of that kind; the first wrong row or None; its cell, None if too long)."""
-        types = self.pa.types
-        if str(array.type) == "string_view":  # whose rows may share long words
-            array = array.dictionary_encode()
-        if types.is_dictionary(array.type):
-            if _is_text(types, array.type.value_type):
-                return self._of_distinct(array, kind)
-            array = array.dictionary_decode()
-        numeric = kind in ("number", "either")
-        values = self._typed_numbers(array)
-        if values is not None and numeric:
-            infinite = np.flatnonzero(np.isinf(values))
-            if len(infinite) and kind == "number":
-                return None, int(infinite[0]), str(values[infinite[0]])
-            return self._without_blanks(values), None, None
-        array = self._as_text(array, values, at)
-        if numeric:
-            values = self._numbers_in_text(array)
-            if values is not None:
-                return values, None, None
-        if kind != "text":
-            return self._of_distinct(array.dictionary_encode(), kind)
-        long = self._long_cells(array)
-        if long.any():
-            return None, int(np.argmax(long)), None
-        return [cell or "" for cell in array.to_pylist()], None, None
+    def _column(self, array, kind, position):
+        """The column of that kind that an array is; raises `CellFault`."""
+        with self.reading():
+            types = self.pa.types
+            if str(array.type) == "string_view":  # whose rows may share long words
+                array = array.dictionary_encode()
+            if types.is_dictionary(array.type):
+                if _is_text(types, array.type.value_type):
+                    return self._of_distinct(array, kind, position)
+                array = array.dictionary_decode()
+            is_numeric = kind in ("number", "either")
+            values = self._typed_numbers(array)
+            if values is not None and is_numeric:
+                infinite = np.isinf(values)
+                if infinite.any() and kind == "number":
+                    row = int(np.argmax(infinite))
+                    raise CellFault(row, no_number(self.names[position], str(values[row])))
+                return self._without_blanks(values)
+            array = self._as_text(array, values, position)
+            if is_numeric:
+                values = self._numbers_in_text(array)
+                if values is not None:
+                    return values
+            if kind != "text":
+                return self._of_distinct(array.dictionary_encode(), kind, position)
+            self._refuse_long(array, slice(None), position)
+            return [cell or "" for cell in array.to_pylist()]
 
-    def _of_distinct(self, array, kind):
+    def _of_distinct(self, array, kind, position):
         """As `_column`, of a dictionary array of text."""
-        codes = self._floats(array.indices.cast(self.pa.float64()), -1).astype(np.intp)
+        codes = self._in_numpy(array.indices, np.int64(-1)).astype(np.intp)
         texts = array.dictionary.cast(self.pa.string())
         if len(texts) > len(codes):  # as of all rows of a file
             used, codes = np.unique(codes, return_inverse=True)
             codes -= len(used) and used[0] < 0
             texts = texts.take(self.pa.array(used[used >= 0]))
-        long = np.append(self._long_cells(texts), False)[codes]
-        if long.any():
-            return None, int(np.argmax(long)), None
+        self._refuse_long(texts, codes, position)
         texts = [cell or "" for cell in texts.to_pylist()]
         if kind == "text":
             texts.append("")
-            return [texts[code] for code in codes.tolist()], None, None
-        cells = [cell.strip(OUTER) for cell in with_points(texts, self.decimal)]
-        if kind != "words":
-            numbers = [np.nan if cell in self.blanks else number_of(cell) for cell in cells]
-            wrong = np.array([number is None for number in numbers] + [False])[codes]
-            if not wrong.any():
-                return np.array([*numbers, np.nan], np.float64)[codes], None, None
-            if kind == "number":
-                row = int(np.argmax(wrong))
-                return None, row, texts[codes[row]]
-        words = tuple(sorted({cell for cell in cells if cell not in self.blanks}))
-        code = {word: i for i, word in enumerate(words)}
-        place = np.array([*(code.get(cell, -1) for cell in cells), -1], np.int32)
-        return Words(words, place[codes]), None, None
+            return [texts[code] for code in codes.tolist()]
+        return column_of_texts(texts, codes, kind, self, position)
 
-    def _long_cells(self, texts):
-        lengths = self.pa.compute.binary_length(texts)
-        return self._floats(lengths.cast(self.pa.float64()), 0) > LONGEST_CELL
+    def _refuse_long(self, texts, codes, position):
+        """`CellFault` for the first of the cells texts[codes] that is too long."""
+        lengths = self._in_numpy(self.pa.compute.binary_length(texts), 0)
+        if lengths.max(initial=0) > LONGEST_CELL:
+            long = np.append(lengths > LONGEST_CELL, False)[codes]
+            if long.any():
+                raise CellFault(int(np.argmax(long)), long_cell(self.names[position]))
 
     def _without_blanks(self, values):
         blank = blank_numbers(self.blanks)
@@ -215,24 +195,23 @@ class ArrowTable(Table):
         """The numbers, float64, of an array whose type has some, NaN where missing; or None."""
         types = self.pa.types
         kind = array.type
-        if types.is_duration(kind) or types.is_time64(kind):
-            array = array.cast(self.pa.int64())
-        elif types.is_time32(kind):
-            array = array.cast(self.pa.int32())
-        elif not (types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)):
-            return None
-        values = self._floats(array.cast(self.pa.float64(), safe=False))
+        if types.is_floating(kind) or types.is_integer(kind):
+            return self._in_numpy(array).astype(np.float64)
+        if types.is_decimal(kind):
+            return self._in_numpy(array.cast(self.pa.float64(), safe=False))
         if types.is_duration(kind) or types.is_time(kind):
-            return values / _PER_SECOND[kind.unit]
-        return values
+            counts = array.view(f"int{kind.bit_width}")
+            return self._in_numpy(counts) / _PER_SECOND[kind.unit]
+        return None
 
-    def _floats(self, array, missing=np.nan):
+    def _in_numpy(self, array, missing=np.nan):
         """The numbers of an array in NumPy; its own methods would load pandas."""
         count = len(array)
         if array.null_count == count:
             return np.full(count, missing)
         present, numbers = array.buffers()
-        values = np.frombuffer(numbers, np.float64, count, array.offset * 8)
+        kind = np.dtype(array.type.to_pandas_dtype())
+        values = np.frombuffer(numbers, kind, count, array.offset * kind.itemsize)
         if not array.null_count:
             return values
         bits = np.unpackbits(np.frombuffer(present, np.uint8), bitorder="little")
@@ -284,7 +263,7 @@ class ArrowTable(Table):
                 array = compute.if_else(absent, nothing, array)
             with suppress(self.pa.ArrowInvalid):
                 numbers = array.cast(self.pa.float64())
-                values = self._floats(numbers)
+                values = self._in_numpy(numbers)
                 if np.count_nonzero(~np.isfinite(values)) == numbers.null_count:
                     return self._without_blanks(values)
         return None

@@ -37,6 +37,19 @@ class Words(NamedTuple):
     words: tuple[str, ...]
     codes: np.ndarray
 
+    def spread(self, values, missing) -> np.ndarray:
+        """What each cell has (n, ...), of `values` of the words, or `missing`, whose type it is."""
+        last = np.array([missing])
+        return np.concatenate([np.asarray(values, last.dtype), last])[self.codes]
+
+
+class CellFault(Exception):
+    """A message about a cell of a column, in that row of a block."""
+
+    def __init__(self, row: int, message: str):
+        self.row = row
+        self.message = message
+
 
 def no_line(row: int) -> None:
     """The line of a row in a table that has no lines."""
@@ -58,6 +71,23 @@ class Block:
 
     def __getitem__(self, position: int) -> np.ndarray | Words | list[str]:
         return self.columns[position]
+
+    def convert(self, kinds: Mapping[int, str], convert: Callable) -> dict:
+        """{position: convert(position, kind)} of these columns.
+
+        Raises DataError for the first row of a `CellFault`.
+        """
+        columns = {}
+        faults = []
+        for position, kind in kinds.items():
+            try:
+                columns[position] = convert(position, kind)
+            except CellFault as fault:
+                faults.append((fault.row, position, fault.message))
+        if faults:
+            row, _, message = min(faults)
+            raise self.error(row, message)
+        return columns
 
     def number(self, row: int) -> int:
         """The number, from 1, of a row of the block (from 0) in the table, or its line."""
@@ -139,20 +169,16 @@ class Table:
 
         Raises DataError as `blocks` does.
         """
-        columns = dict(block.columns)
         for at, cells in block.columns.items():
             if isinstance(cells, list) and max(map(len, cells), default=0) > LONGEST_CELL:
                 row = next(row for row, cell in enumerate(cells) if len(cell) > LONGEST_CELL)
                 raise block.error(row, long_cell(self.names[at]))
-        faults = []
-        for at, kind in kinds.items():
-            columns[at], row = convert_texts(block[at], kind, self)
-            if columns[at] is None:
-                faults.append((row, at, no_number(self.names[at], block[at][row])))
-        if faults:
-            row, _, message = min(faults)
-            raise block.error(row, message)
-        return replace(block, columns=columns)
+        every = np.arange(block.rows)
+        columns = block.convert(
+            kinds,
+            lambda position, kind: column_of_texts(block[position], every, kind, self, position),
+        )
+        return replace(block, columns={**block.columns, **columns})
 
 
 def column_names(cells: Iterable[str], file: str) -> tuple[str, ...]:
@@ -271,18 +297,28 @@ def ragged_row(count: int, expected: int, header: bool, first: bool = False) -> 
     return text + "header"
 
 
-def convert_texts(
-    cells: list[str], kind: str, table: Table
-) -> tuple[np.ndarray | Words | None, int]:
-    """(the column of that kind that few cells are, None where a number is no number; its row)."""
-    pointed = with_points(cells, table.decimal)
-    bare = [cell.strip(OUTER) for cell in pointed]
+def column_of_texts(
+    texts: Sequence[str], codes: np.ndarray, kind: str, table: Table, position: int
+) -> np.ndarray | Words:
+    """The column of that kind whose cell i is texts[codes[i]], or missing where the code is -1.
+
+    Raises `CellFault` for a cell that should be a number.
+    """
+    cells = [cell.strip(OUTER) for cell in with_points(texts, table.decimal)]
     if kind != "words":
-        values = [math.nan if cell in table.blanks else number_of(cell) for cell in bare]
-        if None not in values:
-            return np.array(values, np.float64), -1
+        values = [math.nan if cell in table.blanks else number_of(cell) for cell in cells]
+        wrong = np.array([*(value is None for value in values), False])[codes]
+        if not wrong.any():
+            return np.array([*values, math.nan], np.float64)[codes]
         if kind == "number":
-            return None, values.index(None)
-    words = tuple(sorted({cell for cell in bare if cell not in table.blanks}))
+            row = int(np.argmax(wrong))
+            raise CellFault(row, no_number(table.names[position], texts[codes[row]]))
+    words = words_of_cells([None if cell in table.blanks else cell for cell in cells])
+    return words._replace(codes=np.append(words.codes, np.int32(-1))[codes])
+
+
+def words_of_cells(cells: Collection[str | None]) -> Words:
+    """The `Words` of cells, None where missing."""
+    words = tuple(sorted({*cells} - {None}))
     code = {word: i for i, word in enumerate(words)}
-    return Words(words, np.array([code.get(cell, -1) for cell in bare], np.int32)), -1
+    return Words(words, np.array([code.get(cell, -1) for cell in cells], np.int32))
