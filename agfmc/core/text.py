@@ -121,13 +121,13 @@ def listed(labels):
     return text
 
 
-def first_words(words, most=20):
+def first_words(words, most=20, between=", "):
     """Words in a message, with commas: all, or the first and how many more there are."""
     if len(words) > most:
         more = f" and {len(words) - most} more"
     else:
         more = ""
-    return ", ".join(map(str, words[:most])) + more
+    return between.join(map(str, words[:most])) + more
 
 
 def time_words(seconds):

@@ -54,11 +54,6 @@ class LineAnswers:
         heads = []
         if isinstance(data, CutLine):
             return self._fail(data.message, data, line, first)
-        of_table = isinstance(self._rows, RowsToClassify)
-        if of_table:
-            counts = self._rows.encoder.counts
-        else:
-            counts = None
 
         def points():
             for x, cells in self._points(data, line, first):
@@ -70,8 +65,6 @@ class LineAnswers:
                 classify(self._classifier, points(), 1, self._table.formatted, self._explainer)
             )
         except DataError as error:
-            if of_table:
-                self._rows.encoder.counts = counts
             if middle := data.find(b"\n", len(data) // 2, -1) + 1 or data.rfind(b"\n", 0, -1) + 1:
                 above = data[:middle]
                 return self(above, line) + self(data[middle:], line + above.count(b"\n"))

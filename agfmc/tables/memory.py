@@ -96,7 +96,7 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
     pa = import_pyarrow(kind)
     names = getattr(getattr(source, "dtype", None), "names", None)
     if is_pandas:
-        columns = [source.iloc[:, at] for at in range(source.shape[1])]
+        columns = [column for _, column in source.items()]
         names = source.columns
     elif is_columns:
         columns = list(source.values())

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, one_line
 from ..core.memory import refuse_beyond
+from ..core.text import first_words
 from .dates import expected as expected_date
 from .places import pair_numbers
 from .reading import columns_called, open_table
@@ -65,8 +66,9 @@ class TableEncoder:
         self.notes: dict[tuple[str, str], tuple] = {}
         self.rows = self.unanswered = 0
         self._first_error: DataError | None = None  # of a row without an answer
-        # of the last block: rows with a flag, rows without an answer, why there are such rows
-        self._marked: list[tuple[np.ndarray, str]] = []
+        # of the last block: (kind, column, rows, their cells) of cells that are unlike training,
+        # rows without an answer, why there are such rows
+        self._unlike: list[tuple] = []
         self._failed = np.zeros(0, dtype=bool)
         self._errors: list[tuple[int, str]] = []
 
@@ -74,42 +76,35 @@ class TableEncoder:
     def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
         return {
-            at: "either" if one.kind == "number" and one.numbers is None else "words"
-            for at, one in zip(self.positions, self.recipe.columns)
+            position: "either" if column.kind == "number" and column.numbers is None else "words"
+            for position, column in zip(self.positions, self.recipe.columns)
         }
 
-    @property
-    def counts(self) -> tuple:
-        """Numbers of rows and of cells of each kind so far, which can be set back."""
-        return self.rows, dict(self.notes)
-
-    @counts.setter
-    def counts(self, earlier):
-        self.rows, self.notes = earlier
-
     def points(self, block: Block) -> np.ndarray:
-        """Points (n, d) float32 of a block."""
+        """Points (n, d) float32 of a block, which counts where this raises no error."""
         x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
-        self._marked = []
+        self._unlike = []
         self._failed = np.zeros(block.rows, dtype=bool)
         self._errors = []
         known = np.zeros(block.rows, dtype=bool)
         gaps = []
-        for at, column, first in zip(self.positions, self.recipe.columns, self.recipe.starts):
-            cells = block[at]
+        columns = zip(self.positions, self.recipe.columns, self.recipe.starts)
+        for position, column, first in columns:
+            cells = block[position]
             out = x[:, first : first + len(column.features)]
             if column.categories is None:
-                missing, strange = self._put_numbers(block, cells, column, out)
+                if not isinstance(cells, Words) and _put_usual(cells, column, out):
+                    known[:] = True
+                    continue
+                missing, strange = self._put_numbers(cells, column, out)
             else:
-                missing, strange = self._put_categories(block, cells, column, out)
+                missing, strange = self._put_categories(cells, column, out)
             known |= ~(missing | strange)
             if missing.any():
-                gaps.append((self._fill(missing, column, out), column, missing))
+                gaps.append((self._fill(missing, column, out), column, missing, None))
         if self._answers is not None:
             self._fail(~known, lambda row: "has none of the values that the model needs")
-        self.rows += block.rows
-        for kind, column, missing in gaps:
-            self._note(block, kind, column, missing, None, ~self._failed)
+        self._unlike += gaps
         if self._errors:
             # of the first row: to find its line takes as long as to read the table
             if self._answers != "most" or self._first_error is None:
@@ -118,6 +113,9 @@ class TableEncoder:
                 raise self._first_error
             self.unanswered += int(np.count_nonzero(self._failed))
             x[self._failed] = np.nan
+        self.rows += block.rows
+        for kind, column, rows, cells in self._unlike:
+            self._count(block, kind, column, rows, cells)
         return x
 
     def _fail(self, rows, message_of):
@@ -130,17 +128,18 @@ class TableEncoder:
     def flags(self, rows: int) -> list[list[str]]:
         """What is unlike training in each of the rows of the last block, as `mass: above`."""
         flags: list[list[str]] = [[] for _ in range(rows)]
-        for marked, flag in self._marked:
-            for row in np.flatnonzero(marked).tolist():
-                flags[row].append(flag)
+        for kind, column, marked, _ in self._unlike:
+            if kind in FLAGS:
+                for row in np.flatnonzero(marked).tolist():
+                    flags[row].append(f"{column.name}: {kind}")
         return flags
 
-    def _put_numbers(self, block, cells, column, out):
+    def _put_numbers(self, cells, column, out):
         """Put the numbers of cells into `out`; -> (rows (n,) without a cell, those with a wrong one)."""
         expected = None
         if isinstance(cells, Words):
             values, expected = self._numbers_of_words(cells.words, column)
-            values = np.vstack([values, [np.nan, *[0.0] * (values.shape[1] - 1)]])[cells.codes]
+            values = cells.spread(values, [np.nan, *[0.0] * (values.shape[1] - 1)])
         else:
             values = cells[:, None]
         missing = np.isnan(values[:, 0])
@@ -165,9 +164,9 @@ class TableEncoder:
             shown = number
         else:
             shown = cells
-        self._note(block, "wrong", column, wrong, cells)
-        self._note(block, "below", column, given & (single < low), shown)
-        self._note(block, "above", column, given & (single > high), shown)
+        self._note("wrong", column, wrong, cells)
+        self._note("below", column, given & (single < low), shown)
+        self._note("above", column, given & (single > high), shown)
         self._fail(wrong, message_of)
         return missing, wrong
 
@@ -197,31 +196,30 @@ class TableEncoder:
             expected = None
         return np.array(values, dtype=np.float64)[:, None], expected
 
-    def _put_categories(self, block, cells: Words, column, out):
+    def _put_categories(self, cells, column, out):
         """As `_put_numbers`, of words, of which none is wrong, but some are unknown."""
         other = column.feature_of.get(column.other, -1)
         key_of = self.recipe.key_of
         feature_of = column.feature_of
         if self.recipe.fold_case:
-            feature_of = {key_of(word): at for word, at in feature_of.items()}
-        feature = np.array(
-            [feature_of.get(key_of(word), other) for word in cells.words] + [-1],
-            dtype=np.int64,
-        )[cells.codes]  # -1, the last, for missing values
+            feature_of = {key_of(word): feature for word, feature in feature_of.items()}
+        feature = cells.spread([feature_of.get(key_of(word), other) for word in cells.words], -1)
         rows = np.flatnonzero(feature >= 0)
         out[rows, feature[rows]] = 1
         missing = cells.codes < 0
         strange = (feature < 0) & ~missing
-        self._note(block, "unknown", column, strange, cells)
+        self._note("unknown", column, strange, cells)
         return missing, strange
 
-    def _note(self, block, kind, column, rows, cells, counted=True):
-        """Mark the rows (n,) bool whose cell of a column is of that kind, and count the counted."""
-        if not rows.any():
-            return
-        if kind in FLAGS:
-            self._marked.append((rows, f"{column.name}: {kind}"))
-        rows = rows & counted
+    def _note(self, kind, column, rows, cells):
+        """Mark the rows (n,) bool whose cell of a column is of that kind."""
+        if rows.any():
+            self._unlike.append((kind, column, rows, cells))
+
+    def _count(self, block, kind, column, rows, cells):
+        """Count such rows; missing cells, which have none, in rows that are answered alone."""
+        if cells is None:
+            rows = rows & ~self._failed
         if kind is not None and rows.any():
             key = kind, column.name
             row = int(np.argmax(rows))
@@ -313,7 +311,7 @@ class TableEncoder:
                 f"{what}{span}, first '{one_line(cell)}' in {self.table.counted} {number}"
             )
         if strange:
-            self.table.warn(_some_of(strange, "; "))
+            self.table.warn(first_words(strange, _SHOWN, "; "))
         for kind, what, how, warning in (
             (
                 "missing",
@@ -335,7 +333,7 @@ class TableEncoder:
                 )
                 self.table.warn(
                     f"{total} missing value{'s are' if total > 1 else ' is'} {what}: "
-                    + _some_of(shown, ", ")
+                    + first_words(shown, _SHOWN)
                     + how,
                     warning,
                 )
@@ -351,8 +349,14 @@ class TableEncoder:
             )
 
 
-def _some_of(texts, between):
-    return between.join(texts[:_SHOWN]) + f" and {len(texts) - _SHOWN} more" * (len(texts) > _SHOWN)
+def _put_usual(numbers, column, out):
+    """Put numbers (n,) into `out`, and return True, where none is missing or unlike training."""
+    if not (np.abs(numbers) <= LARGEST).all():
+        return False
+    out[:, 0] = numbers
+    single = out[:, 0].astype(np.float64)
+    low, high = column.limits
+    return bool(((low <= single) & (single <= high)).all())
 
 
 def class_numbers(
@@ -364,9 +368,7 @@ def class_numbers(
     """
     cells = block[position]
     number_of = {key_of(name): number for name, number in classes.items()}
-    y = np.array([number_of.get(key_of(word), -1) for word in cells.words] + [-1], dtype=np.int32)[
-        cells.codes
-    ]
+    y = cells.spread([number_of.get(key_of(word), -1) for word in cells.words], np.int32(-1))
     if len(y) and y.min() < 0:
         row = int(np.argmin(y))
         code = cells.codes[row]
