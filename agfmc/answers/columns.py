@@ -18,14 +18,15 @@ from ..core.rows import by_name
 from ..files.codec import json_object
 from ..files.kinds import answer_format
 from ..files.opening import is_stream, read_bytes
-from ..tables.ids import _ids, _MOST_HEADS
+from ..tables.ids import read_ids
 from ..tables.reading import open_table
-from ..tables.words import no_line, row_error, Table, Words
+from ..tables.words import no_line, row_error, Table, Words, words_of_cells
 from ..tables.types import ROW, TableFormat
 
 BETWEEN = " | "  # of the names in a set
 _TIMES = 48  # as much memory as text is what objects of JSON take
 _FAILED = "error"  # the member of a line of a stream that could not be answered
+_MOST_IDS = 4  # columns before an answer that are taken for ids; more are a whole table
 _MEMBERS = {"probabilities": "p:"}  # members that are objects, and what their names begin with
 
 
@@ -91,17 +92,17 @@ class _AnswersOfTable:
         size = 0
         numbers = []
         parts: dict[str, list] = {name: [] for name in kinds}
-        for block in table.blocks(
-            {
-                table.names.index(name): "text" if kind == "set" else kind
-                for name, kind in kinds.items()
-            }
-        ):
+        position_of = {name: table.names.index(name) for name in kinds}
+        requested = {position_of[name]: kind for name, kind in kinds.items()}
+        for name, kind in kinds.items():
+            if kind == "set":
+                requested[position_of[name]] = "text"
+        for block in table.blocks(requested):
             size += 8 * block.rows * (len(kinds) + 1)
             refuse_beyond(size, "the answers", self.file)
             numbers.append(np.array(block.numbers))
             for name, cells in parts.items():
-                cells.append(block[table.names.index(name)])
+                cells.append(block[position_of[name]])
         return AnswerColumns(
             self.file,
             table.counted,
@@ -116,17 +117,12 @@ def _concatenated(parts, kind):
     if kind == "number":
         return np.concatenate(parts)
     if kind == "words":
-        words = sorted({word for part in parts for word in part.words})
+        words = tuple(sorted({word for part in parts for word in part.words}))
         code = {word: index for index, word in enumerate(words)}
-        return Words(
-            tuple(words),
-            np.concatenate(
-                [
-                    np.array([*map(code.__getitem__, part.words), -1], np.int32)[part.codes]
-                    for part in parts
-                ]
-            ),
-        )
+        codes = [
+            part.spread(list(map(code.__getitem__, part.words)), np.int32(-1)) for part in parts
+        ]
+        return Words(words, np.concatenate(codes))
     cells = [cell for part in parts for cell in part]
     if kind == "set":
         return [tuple(cell.split(BETWEEN)) if cell.strip() else () for cell in cells]
@@ -151,9 +147,8 @@ class _JsonLines:
         if not self._objects:
             raise DataError("the table has no rows", file=self.file)
         first = next(iter(self._objects.values()))
-        self.names = tuple(
-            next((one for one in self._objects.values() if _FAILED not in one), first)
-        )
+        answers = (members for members in self._objects.values() if _FAILED not in members)
+        self.names = tuple(next(answers, first))
 
     def _object(self, line, number):
         try:
@@ -163,7 +158,7 @@ class _JsonLines:
         flat = {}
         for name, value in members.items():
             if name in _MEMBERS and isinstance(value, dict):
-                flat.update({_MEMBERS[name] + key: one for key, one in value.items()})
+                flat.update({_MEMBERS[name] + key: part for key, part in value.items()})
             else:
                 flat[name] = value
         return flat
@@ -179,19 +174,16 @@ class _JsonLines:
 
     def _column(self, name, kind):
         for number, members in self._objects.items():
-            if name not in members and _FAILED in members:
-                continue
-            if name not in members:
-                raise DataError(
-                    f"has no '{one_line(name)}', as the lines before it have",
-                    file=self.file,
-                    line=number,
-                )
-            if not _fits(members[name], kind):
+            if name in members:
+                if _fits(members[name], kind):
+                    continue
                 what = {"number": "a number", "set": "a list of words"}.get(kind, "a word")
-                raise DataError(
-                    f"expected {what} in '{one_line(name)}'", file=self.file, line=number
-                )
+                message = f"expected {what} in '{one_line(name)}'"
+            elif _FAILED in members:
+                continue
+            else:
+                message = f"has no '{one_line(name)}', as the lines before it have"
+            raise DataError(message, file=self.file, line=number)
         cells = [members.get(name) for members in self._objects.values()]
         if kind == "number":
             return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
@@ -202,14 +194,12 @@ class _JsonLines:
         ]
         if kind == "text":
             return texts
-        words = sorted({*texts} - {None})
-        code = {None: -1, **{word: index for index, word in enumerate(words)}}
-        return Words(tuple(words), np.array([code[text] for text in texts], np.int32))
+        return words_of_cells(texts)
 
 
 def _fits(value, kind):
     if kind == "set":
-        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+        return isinstance(value, list) and all(isinstance(word, str) for word in value)
     if value is None:
         return kind != "text"
     if type(value) in (int, float):
@@ -229,7 +219,7 @@ def answer_ids(
         id_columns = tuple(columns) or table.names[: table.names.index(predicted)]
         if ROW in id_columns and not columns:
             id_columns = (ROW,)
-        if not 0 < len(id_columns) <= _MOST_HEADS:
+        if not 0 < len(id_columns) <= _MOST_IDS:
             return {}
         cells = table.read(dict.fromkeys(id_columns, "text")).cells
-    return _ids([(len(cells[id_columns[0]]), [cells[name] for name in id_columns])], rows)
+    return read_ids([(len(cells[id_columns[0]]), [cells[name] for name in id_columns])], rows)

@@ -16,7 +16,7 @@ from ..score.evaluation import warn_of_no_probabilities
 from ..score.probabilities import probability_of_answers
 from ..tables.roles import column_or_file, column_positions, listed_names
 from ..tables.survey import ordered_words
-from ..tables.words import Words
+from ..tables.words import Words, words_of_cells
 from ..tables.types import folded_word, LABEL_NAMES, plain_word, ROW, TableFormat
 from .columns import AnswerColumns, open_answers
 from .libagf_text import ClassSets
@@ -88,36 +88,24 @@ class _Columns:
         self.p = {name: plain_word(name.removeprefix(_P)) for name in names if name.startswith(_P)}
         if len(set(self.p.values())) < len(self.p):
             raise DataError("two columns hold the probabilities of one class", file=table.file)
+        self.winner = None
         if "p" in names and not self.p:
             self.winner = "p"
-        else:
-            self.winner = None
         # as classify_m writes answers to rows without ids, and behind the class what it says of them
         self.is_numbered = names[:2] == (ROW, predicted)
         # elsewhere columns of these names have another meaning
         start = names.index(predicted)
         whole = (predicted, "p", EXPECTED_COST, MOST_PROBABLE)
+        costs = ()
         if names[start : start + 4] == whole:
             costs = whole[2:]
-        else:
-            costs = ()
-        if "set" in names:
-            at = names.index("set")
-        else:
-            at = 0
-        before = (predicted, "p", *costs)
-        if names[max(0, at - len(before)) : at] == before:
+        self.sets = None
+        behind = start + 2 + len(costs)
+        if names[start : behind + 1] == (predicted, "p", *costs, "set"):
             self.sets = "set"
-        else:
-            self.sets = None
-        if AGAINST in names:
-            at = names.index(AGAINST)
-        else:
-            at = len(names)
-        if names[at + 1 : at + 2] == (MARGIN,):
-            explained = (AGAINST, REASONS)
-        else:
-            explained = ()
+        explained = ()
+        if AGAINST in names and names[names.index(AGAINST) + 1 :][:1] == (MARGIN,):
+            explained = AGAINST, REASONS
         self.others = [
             name
             for name in names
@@ -165,9 +153,7 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
     order = _order(answers, other, keys)
     weights = _weights(other, weight, source)
     truth = Words(_spelled(source, answers, columns, words), codes[order])
-    if weights is None:
-        weights = None
-    else:
+    if weights is not None:
         weights = weights[order]
     names, known = _names(source, answers, columns, truth)
     number = {name: index for index, name in enumerate(names)}
@@ -199,27 +185,24 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
 
 def _without_failed(answers, columns):
     """Answers of which those that could not be given are rejected, with a warning."""
-    numbers = [*columns.p, *[columns.winner] * (columns.winner is not None)]
-    if not numbers:
-        return answers
+    numbers = [name for name, kind in columns.kinds.items() if kind == "number"]
     predicted = answers.cells[columns.predicted]
     words = np.array([*predicted.words, ""], dtype=object)[predicted.codes]
     empty = (words == "") | (words == FAILED)
     for name in numbers:
         empty &= np.isnan(answers.cells[name])
     count = int(np.count_nonzero(empty))
-    if not count:
+    if not numbers or not count:
         return answers
     warn_user(
         f"{_name(answers)}: {count} of {len(empty)} rows have no answer: they count as rejected, "
         "with equal probabilities of all classes"
     )
-    used, codes = np.unique(words[~empty & (words != "")], return_inverse=True)
-    every_code = np.full(len(empty), -1, np.int32)
-    every_code[~empty & (words != "")] = codes
-    cells = {**answers.cells, columns.predicted: Words(tuple(used), every_code)}
+    given = words_of_cells([word or None for word in np.where(empty, "", words).tolist()])
+    cells = {**answers.cells, columns.predicted: given}
     if columns.winner is not None:
-        cells[columns.winner] = np.where(empty, 1 / max(len(used), 1), cells[columns.winner])
+        share = 1 / max(len(given.words), 1)
+        cells[columns.winner] = np.where(empty, share, cells[columns.winner])
     return answers._replace(cells=cells)
 
 
@@ -274,11 +257,8 @@ def _default_truth(table, names, source, columns):
 
 def _answered(source, columns):
     """The classes that are an answer, or in one set at least."""
-    kinds = {columns.predicted: "words"}
-    if columns.sets is not None:
-        kinds[columns.sets] = "set"
     with open_answers(source.path, source.layout) as table:
-        cells = table.read(kinds).cells
+        cells = table.read(columns.kinds).cells
     classes = set(map(plain_word, cells[columns.predicted].words))
     return classes.union(*cells.get(columns.sets, ()))
 
@@ -291,17 +271,16 @@ class _Other(NamedTuple):
     columns: Any
 
 
-def _column(table, name, parameter):
-    if name is None:
-        return None
-    return table.names[column_positions(table, (name,), parameter)[0]]
+def _column_of_truth(table, source):
+    """The column that the source names."""
+    return table.names[column_positions(table, (source.truth,), "`truth`")[0]]
 
 
 def _truth_column(table, source, columns):
     if source.truth is None:
         return _default_truth(table, columns.others, source, columns)
     try:
-        name = _column(table, source.truth, "`truth`")
+        name = _column_of_truth(table, source)
     except DataError as error:
         raise DataError(
             f"{error.message}; `data` names another table that has it", file=error.file
@@ -345,7 +324,7 @@ def _read_truth(source, columns):
         if source.truth is None:
             column = _default_truth(table, table.names, source, columns)
         else:
-            column = _column(table, source.truth, "`truth`")
+            column = _column_of_truth(table, source)
         weight = _weight_column(table, source)
         for names, file in (others, source.path), (table.names, table.file):
             for name in source.ids:
@@ -355,29 +334,23 @@ def _read_truth(source, columns):
                         f"columns are {listed_names(names)}",
                         file=file,
                     )
-        keys = source.ids or tuple(name for name in _keys(others, table, column) if name != weight)
+        keys = source.ids or _keys(others, table, column, weight)
         if not keys and set(others) - {ROW} and not columns.is_numbered:
             raise DataError(
                 "has no column that the answers have too, as ids: theirs are "
                 f"{listed_names(others)}, and those here {listed_names(table.names)}",
                 file=table.file,
             )
-        return _Other(
-            table.read(
-                {
-                    column: "words",
-                    **dict.fromkeys(keys, "text"),
-                    **({} if weight is None else {weight: "number"}),
-                }
-            ),
-            keys,
-            (column, weight),
-        )
+        kinds = {column: "words", **dict.fromkeys(keys, "text")}
+        if weight is not None:
+            kinds[weight] = "number"
+        return _Other(table.read(kinds), keys, (column, weight))
 
 
-def _keys(others, table, column=None):
+def _keys(others, table, *not_keys):
     """The columns that both have; not a `row`, which is a number of the rows of one of them."""
-    return tuple(name for name in others if name in table.names and name not in (ROW, column))
+    excluded = ROW, *not_keys
+    return tuple(name for name in others if name in table.names and name not in excluded)
 
 
 def _read_before(source, columns):
@@ -395,11 +368,8 @@ def _read_before(source, columns):
                 file=table.file,
             )
         keys = source.ids or _keys(columns.others, table)
-        return _Other(
-            table.read({**dict.fromkeys(before.p, "number"), **dict.fromkeys(keys, "text")}),
-            keys,
-            before,
-        )
+        kinds = {**dict.fromkeys(before.p, "number"), **dict.fromkeys(keys, "text")}
+        return _Other(table.read(kinds), keys, before)
 
 
 def _complete(table, column):
@@ -541,9 +511,7 @@ def _names(source, answers, columns, truth):
 
 def _numbered(words: Words, number):
     """Numbers (n,) int32 of the classes, -1 where there is none."""
-    return np.array([*(number[plain_word(word)] for word in words.words), -1], np.int32)[
-        words.codes
-    ]
+    return words.spread([number[plain_word(word)] for word in words.words], np.int32(-1))
 
 
 def _table_of(answers, columns, number):

@@ -77,33 +77,27 @@ def encoded_rows(
     `unique` are those of the text that together are the id of a row, which no other has. Raises
     `DataError` for cells that the recipe cannot take, with file, line and column.
     """
-    if unique:
-        seen = RowIds(table, unique)
-    else:
-        seen = None
-    classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
-    both = set(encoder.requested) & {label, weight, group}
-    copied = {at: kind for at, kind in encoder.requested.items() if at in text}  # in two kinds
-    requested = (
-        encoder.requested
-        | dict.fromkeys(text, "text")
-        | {
-            at: kind
-            for at, kind in ((label, "words"), (weight, "number"), (group, "words"))
-            if at is not None
-        }
-    )
+    seen = RowIds(table, unique)
+    classes = {name: number for number, name in enumerate(encoder.recipe.classes)}
+    features = encoder.requested
+    others = {label: "words", weight: "number", group: "words"}
+    others.pop(None, None)
+    both = features.keys() & others.keys()
     if both:
         raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
-    for block in table.blocks(requested):
-        if seen is not None:
+    copied = {at: kind for at, kind in features.items() if at in text}  # in two kinds
+    for block in table.blocks(features | dict.fromkeys(text, "text") | others):
+        if unique:
             seen.add(block)
-        x = encoder.points(table.of_text(block, copied) if copied else block)
-        if label is None:
-            y = None
-        else:
+        cells = block
+        if copied:
+            cells = table.of_text(block, copied)
+        x = encoder.points(cells)
+        y = weights = groups = None
+        if label is not None:
             y = class_numbers(table, block, label, classes, encoder.recipe.key_of)
-        weights = None
+        if group is not None:
+            groups = row_groups(table, block, group)
         if weight is not None:
             weights, bad = single_precision(block[weight])
             if bad.any():
@@ -112,22 +106,17 @@ def encoded_rows(
                     f"column '{one_line(table.names[weight])}' "
                     "of the weights: expected a number of 0 or more",
                 )
-        yield TableRows(
-            x,
-            y,
-            weights,
-            [block[at] for at in text],
-            None if group is None else row_groups(table, block, group),
-        )
+        yield TableRows(x, y, weights, [block[position] for position in text], groups)
 
 
-def row_groups(table: Table, block: Block, at: int) -> list[str]:
+def row_groups(table: Table, block: Block, position: int) -> list[str]:
     """The words of the groups of a block of rows; `DataError` for a row without one."""
-    cells = block[at]
+    cells = block[position]
     if (cells.codes < 0).any():
+        name = one_line(table.names[position])
         raise block.error(
             int(np.argmin(cells.codes)),
-            f"column '{one_line(table.names[at])}' has no group: expected a word in every row",
+            f"column '{name}' has no group: expected a word in every row",
         )
     words = list(map(plain_word, cells.words))
     return [words[code] for code in cells.codes.tolist()]
@@ -155,61 +144,39 @@ def read_table(
     lazy : bool, many points are `LazyPoints` in a temporary file, in place of x (n, d) float32
     """
     given = recipe is not None
-    if given:
-        layout = form.layout.for_model(recipe)
-    else:
-        layout = form.layout
-    with open_table(path, layout, stdin, again=True) as table:
+    with open_table(path, _layout(form, recipe), stdin, again=True) as table:
         form = with_columns(table, form)
-        if not given:
-            survey = survey_table(table, form.roles)
-            recipe = _with_dialect(survey.recipe, form)
-            roles = survey.roles
-            rows = survey.rows
-        else:
+        if given:
             form = replace(form, roles=_with_weights(table, form, recipe))
             roles = resolve_roles(table, form.roles)
-            rows = None
-        if form.groups is None and form.roles.group_places is not None:
-            cells = place_groups(table, form.roles.group_places)
+            rows = 0
         else:
-            cells = None
-        encoder = TableEncoder(table, recipe)
+            recipe, rows, roles = _surveyed(table, form)
+        weight = group = cells = None
         if form.weights.file is None:
             weight = roles.weight
-        else:
-            weight = None
-        parts = encoded_rows(
-            table, encoder, roles.label, weight, group=roles.group if form.groups is None else None
-        )
+        if form.groups is None:
+            group = roles.group
+            if form.roles.group_places is not None:
+                cells = place_groups(table, form.roles.group_places)
+        encoder = TableEncoder(table, recipe)
+        parts = encoded_rows(table, encoder, roles.label, weight, group=group)
         width = len(recipe.features)
-        if rows is not None and lazy and 4 * rows * width > _LAZY:
+        if lazy and 4 * rows * width > _LAZY:
             x, y, w, groups, recipe = _in_a_file(parts, recipe, path)
         else:
-            refuse_beyond(
-                4 * (rows or 0) * width, f"the points, {rows} of {width} features", table.file
-            )
+            refuse_beyond(4 * rows * width, f"the points, {rows} of {width} features", table.file)
             x, y, w, groups = _in_memory(parts, width)
             if not given:
                 recipe = filled_recipe(recipe, x)
                 fill_missing(x, recipe)
-            for names in () if given else columns_that_tell(recipe, x, y):
-                if len(names) == 1:
-                    what = f"column '{one_line(names[0])}' determines"
-                    way = "alone: leave it out"
-                else:
-                    what = f"columns '{one_line(names[0])}' and '{one_line(names[1])}' determine"
-                    way = "together: leave one out"
-                warn_user(
-                    f"{table.file}: {what} the class of every row {way} (`ignored`) if new "
-                    "data will not have it"
-                )
-            if not given and form.groups is None and roles.group is None and cells is None:
-                _warn_of_groups(table, roles, recipe, group_columns(recipe, x, y))
-        if rows not in (None, len(y)):
-            raise DataError("changed while it was read", file=table.file)
+                _warn_of_tellers(table, columns_that_tell(recipe, x, y))
+                if form.groups is None and roles.group is None and cells is None:
+                    _warn_of_groups(table, roles, recipe, group_columns(recipe, x, y))
         if given:
             encoder.warn_of_cells()
+        elif rows != len(y):
+            raise DataError("changed while it was read", file=table.file)
     if cells is not None:
         groups = cells
     if w is None:
@@ -239,13 +206,34 @@ def with_columns(table: Table, form: InputFormat) -> InputFormat:
     return replace(form, roles=roles, weights=weights, groups=groups)
 
 
-def _with_dialect(recipe, form):
-    """A recipe with what the format says of the table, for others of the same making."""
-    return replace(
-        recipe,
-        layout=None if form.layout == TableFormat() else form.layout,
-        roles=None if form.roles == ColumnRoles() else form.roles,
-    )
+def _layout(form, recipe):
+    """The layout of a table whose recipe of training may be given."""
+    if recipe is None:
+        return form.layout
+    return form.layout.for_model(recipe)
+
+
+def _surveyed(table, form):
+    """The `Survey` of a table; its recipe has what the format says, for others of the same making."""
+    survey = survey_table(table, form.roles)
+    recipe = survey.recipe
+    if form.layout != TableFormat():
+        recipe = replace(recipe, layout=form.layout)
+    if form.roles != ColumnRoles():
+        recipe = replace(recipe, roles=form.roles)
+    return survey._replace(recipe=recipe)
+
+
+def _warn_of_tellers(table, columns):
+    """Warn of columns, or pairs of them, that tell the class."""
+    for names in columns:
+        if len(names) == 1:
+            what = f"column '{one_line(names[0])}' determines"
+            way = "alone: leave it out"
+        else:
+            what = f"columns '{one_line(names[0])}' and '{one_line(names[1])}' determine"
+            way = "together: leave one out"
+        table.warn(f"{what} the class of every row {way} (`ignored`) if new data will not have it")
 
 
 def _warn_of_groups(table, roles, recipe, names):
@@ -275,26 +263,18 @@ def _warn_of_groups(table, roles, recipe, names):
     ):
         named = f"column '{one_line(pairs[0].source)}' has"
     else:
-        named = None
-    if named is not None:
-        table.warn(
-            f"{named} places: if rows near each other are alike, "
-            '`group_places="10km"` keeps them together, in cells of a grid',
-            AgfmcNotice,
-        )
-
-
-def _label_of(roles, recipe, ids=(), weight=None, group=None):
-    """The roles of a table of which the recipe names the columns of features."""
-    return replace(
-        roles,
-        label=roles.label or recipe.label,
-        ids=ids,
-        weight=weight,
-        group=group,
-        ignored=(),
-        categorical=(),
+        return
+    table.warn(
+        f"{named} places: if rows near each other are alike, "
+        '`group_places="10km"` keeps them together, in cells of a grid',
+        AgfmcNotice,
     )
+
+
+def _for_features(roles, recipe, **columns):
+    """The roles of a table of which the recipe names the columns of features."""
+    label = roles.label or recipe.label
+    return replace(roles, label=label, ignored=(), categorical=(), **columns)
 
 
 def _with_weights(table, form, recipe):
@@ -313,7 +293,7 @@ def _with_weights(table, form, recipe):
                     f"{table.file}: there is no column '{one_line(of_recipe)}', which "
                     f"held {what} in training: {result}"
                 )
-    roles = _label_of(form.roles, recipe, **columns)
+    roles = _for_features(form.roles, recipe, ids=(), **columns)
     size = recipe.roles and recipe.roles.group_places
     if size is None or form.groups is not None or roles.group or roles.group_places:
         return roles
@@ -328,26 +308,25 @@ def _with_weights(table, form, recipe):
 
 def _in_memory(parts, width):
     parts = list(parts)
-    y = np.concatenate([np.zeros(0, np.int32), *(part.y for part in parts)])
-    (weights, groups), at = _joined(parts), 0
+    y, weights, groups = _joined(parts)
     x = np.empty((len(y), width), np.float32)
+    first = 0
     parts.reverse()
     while parts:  # memory of a block goes as that of all points comes
         block = parts.pop().x
-        x[at : at + len(block)] = block
-        at += len(block)
+        x[first : first + len(block)] = block
+        first += len(block)
     return x, y, weights, groups
 
 
 def _joined(parts):
-    """Weights (n,) and groups (n,) of all parts, or None."""
-    has_weights, has_groups = (
-        bool(parts) and getattr(parts[0], name) is not None for name in ("weights", "groups")
-    )
-    return (
-        np.concatenate([part.weights for part in parts]) if has_weights else None,
-        [word for part in parts for word in part.groups] if has_groups else None,
-    )
+    """Classes (n,), weights (n,) and groups (n,) of all parts, the latter two None without."""
+    weights = groups = None
+    if parts[0].weights is not None:
+        weights = np.concatenate([part.weights for part in parts])
+    if parts[0].groups is not None:
+        groups = [word for part in parts for word in part.groups]
+    return np.concatenate([part.y for part in parts]), weights, groups
 
 
 def _in_a_file(parts, recipe, path):
@@ -357,16 +336,15 @@ def _in_a_file(parts, recipe, path):
         for part in parts:
             _spool(file, part.x)
             rows.append(part._replace(x=None))
-        y = np.concatenate([part.y for part in rows])
+        y, weights, groups = _joined(rows)
         shape = len(y), len(recipe.features)
-
-        def write(start, block):
+        stored = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
+        x = LazyPoints(stored)
+        recipe = filled_recipe(recipe, x)
+        for start, block in _filled_blocks(stored, recipe):
             with writing("a temporary file"):
                 os.pwrite(file.fileno(), block.tobytes(), 4 * start * shape[1])
-
-        recipe = _with_fills(file, shape, recipe, write, False)
-        table = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
-        return LazyPoints(table), y, *_joined(rows), recipe
+        return x, y, weights, groups, recipe
 
 
 def _spool(file, x):
@@ -375,20 +353,14 @@ def _spool(file, x):
         file.flush()
 
 
-def _with_fills(file, shape, recipe, write, given):
-    """The recipe with its fills, of points (n, d) in a file, which go to write(first row, points).
-
-    A recipe that is given has them already.
-    """
-    stored = StoredTable(file.fileno(), "a temporary file", "<f4", 0, shape)
-    if not given:
-        recipe = filled_recipe(recipe, LazyPoints(stored))
-    step = max(1, _PIECE // shape[1])
-    for start in range(0, shape[0], step):
-        block = stored.read(start, min(start + step, shape[0])).copy()
+def _filled_blocks(stored, recipe):
+    """Yield (number of its first row, points) of blocks of points in a file, without gaps."""
+    n, width = stored.shape
+    step = max(1, _PIECE // width)
+    for start in range(0, n, step):
+        block = stored.read(start, min(start + step, n)).copy()
         fill_missing(block, recipe)
-        write(start, block)
-    return recipe
+        yield start, block
 
 
 def convert_table(
@@ -404,64 +376,33 @@ def convert_table(
     needs a recipe, only base.vec and base.ids are. Memory does not grow with the rows.
     """
     given = recipe is not None
-    if given:
-        layout = form.layout.for_model(recipe)
-    else:
-        layout = form.layout
-    with open_table(path, layout, again=True) as table, ExitStack() as stack:
+    with open_table(path, _layout(form, recipe), again=True) as table, ExitStack() as stack:
         if given:
             roles = _roles_beside(table, form, recipe)
         else:
-            survey = survey_table(table, form.roles)
-            recipe = _with_dialect(survey.recipe, form)
-            roles = survey.roles
+            recipe, _, roles = _surveyed(table, form)
         by_places = form.roles.group_places is not None
         encoder = TableEncoder(table, recipe)
-        ends = [
-            end
-            for end, written in zip(
-                CONVERTED,
-                (
-                    True,
-                    *[form.labels] * 3,
-                    roles.ids,
-                    roles.weight is not None,
-                    roles.group is not None or by_places,
-                ),
-            )
-            if written
-        ]
+        has_groups = roles.group is not None or by_places
+        has_ends = True, *[form.labels] * 3, roles.ids, roles.weight is not None, has_groups
+        ends = list(itertools.compress(CONVERTED, has_ends))
         warn_of_old_files(base, [end for end in CONVERTED[:-2] if end not in ends])
-        old = [
-            base + end for end in CONVERTED[-2:] if end not in ends and os.path.exists(base + end)
-        ]  # training would take them
+        absent = [base + end for end in CONVERTED[-2:] if end not in ends]
+        old = list(filter(os.path.exists, absent))  # training would take them
         for path in old:
             warn_user(f"{path} existed before, and is removed, as it is not of these points")
+        before = None
         if old:
             before = functools.partial(list, map(remove, old))
-        else:
-            before = None
-        files = dict(
-            zip(
-                ends,
-                stack.enter_context(
-                    replacing_all([base + end for end in ends], binary=True, before=before)
-                ),
-            )
-        )
+        outputs = replacing_all([base + end for end in ends], binary=True, before=before)
+        files = dict(zip(ends, stack.enter_context(outputs)))
         held = stack.enter_context(temporary_file())
         rows = 0
         if roles.ids:
             files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
         counts = np.zeros(len(recipe.classes), dtype=np.int64)
         for part in encoded_rows(
-            table,
-            encoder,
-            roles.label,
-            roles.weight,
-            roles.ids,
-            unique=roles.ids,
-            group=roles.group,
+            table, encoder, roles.label, roles.weight, roles.ids, roles.ids, roles.group
         ):
             _spool(held, part.x)
             if part.y is not None:
@@ -477,30 +418,22 @@ def convert_table(
         if by_places:
             groups = place_groups(table, form.roles.group_places)
             files[".grp"].write(groups_bytes(groups, f"{base}.grp"))
-        vec = VecWriter(files[".vec"], len(recipe.features), recipe.keeps_missing)
-        recipe = _with_fills(
-            held,
-            (rows, len(recipe.features)),
-            recipe,
-            lambda _, block: vec.write(block),
-            given,
-        )
+        width = len(recipe.features)
+        stored = StoredTable(held.fileno(), "a temporary file", "<f4", 0, (rows, width))
+        if not given:
+            recipe = filled_recipe(recipe, LazyPoints(stored))
+        vec = VecWriter(files[".vec"], width, recipe.keeps_missing)
+        for _, block in _filled_blocks(stored, recipe):
+            vec.write(block)
         if form.labels:
             files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))
             files[".recipe"].write(format_recipe(recipe, f"{base}.recipe").encode())
+        else:
+            counts = None
         if given:
             encoder.warn_of_cells()
-            encoder.warn_of_others(
-                {
-                    recipe.label,
-                    *(
-                        table.names[at]
-                        for at in (roles.label, roles.weight, roles.group, *roles.ids)
-                        if at is not None
-                    ),
-                }
-            )
-    return recipe, rows, counts if form.labels else None
+            encoder.warn_of_others((), (roles.label, roles.weight, roles.group, *roles.ids))
+    return recipe, rows, counts
 
 
 def _roles_beside(table, form, recipe):
@@ -513,15 +446,14 @@ def _roles_beside(table, form, recipe):
             file=table.file,
         )
     absent = [name for name in recipe.ids if name not in columns_called(table, [name])]
+    ids = given.ids or recipe.ids
     if absent and not given.ids:
-        warn_user(
-            f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
-            "in training: no ids are written"
+        table.warn(
+            f"there is no column '{one_line(absent[0])}', which held ids in training: no ids are "
+            "written"
         )
-    ids = given.ids or (() if absent else recipe.ids)
-    return resolve_roles(
-        table, _label_of(given, recipe, ids, given.weight, given.group), form.labels
-    )
+        ids = ()
+    return resolve_roles(table, _for_features(given, recipe, ids=ids), form.labels)
 
 
 def warn_of_old_files(base: str, ends) -> None:
@@ -560,15 +492,14 @@ class RowsToClassify:
         heads are the flags of the rows, where these are requested. A row without an answer is NaN.
         """
         for part in encoded_rows(self.table, self.encoder, text=self._copied, unique=self._unique):
+            flags = []
             if self.flagged:
                 flags = [self.encoder.flags(len(part.x))]
-            else:
-                flags = []
-            for at in range(0, len(part.x), rows):
-                x = part.x[at : at + rows]
-                cells = [column[at : at + rows] for column in part.text]
-                cells = cells or [range(first, first + len(x))]
-                yield x, [*cells, *(column[at : at + rows] for column in flags)]
+            for start in range(0, len(part.x), rows):
+                chosen = slice(start, start + rows)
+                x = part.x[chosen]
+                cells = [column[chosen] for column in part.text] or [range(first, first + len(x))]
+                yield x, [*cells, *(column[chosen] for column in flags)]
                 first += len(x)
 
     def cells(self, data: bytes, first: int) -> list:
@@ -580,15 +511,8 @@ class RowsToClassify:
     def warn(self) -> None:
         """Warnings of columns that are not needed, and of cells unlike those of training."""
         recipe = self.encoder.recipe
-        self.encoder.warn_of_others(
-            {
-                recipe.label,
-                recipe.weight,
-                recipe.group,
-                *recipe.ids,
-                *(self.table.names[at] for at in self._copied),
-            }
-        )
+        names = {recipe.weight, recipe.group, *recipe.ids}
+        self.encoder.warn_of_others(names, self._copied)
         self.encoder.warn_of_cells()
 
 
@@ -623,15 +547,13 @@ def _rows_of(encoder, form, everything, flagged, compared):
     table, recipe = encoder.table, encoder.recipe
     there = tuple(columns_called(table, recipe.ids))
     ids = column_positions(table, form.roles.ids or there, "`ids`")
+    copied = ids
     if everything:
         copied = tuple(range(len(table.names)))
-    else:
-        copied = ids
-    heads = tuple(table.names[at] for at in copied) or (ROW,)
+    heads = tuple(table.names[position] for position in copied) or (ROW,)
+    unique = ()
     if compared and (form.roles.ids or len(there) == len(recipe.ids)):
         unique = ids
-    else:
-        unique = ()
     return RowsToClassify(heads, encoder, copied, unique, flagged)
 
 
@@ -649,12 +571,13 @@ def rows_of_lines(
     else those of training, empty where objects lack them. `everything` and `flagged` are as for
     `rows_to_classify`. `RowsToClassify.table.put` takes lines.
     """
-    data, line = next((one for one in lines if one[0].strip(b"\r\n")), (b"", 1))
+    data, line = next((piece for piece in lines if piece[0].strip(b"\r\n")), (b"", 1))
     text = data.lstrip(b"\r\n")
     layout = form.layout.for_model(recipe)
     rest = (data, line)
     if text.startswith(b"{"):
-        names = [*(one.source for one in recipe.columns), *(form.roles.ids or recipe.ids)]
+        names = [column.source for column in recipe.columns]
+        names += form.roles.ids or recipe.ids
         table: Table = ObjectTable(list(dict.fromkeys(names)), layout, file)
     elif isinstance(data, CutLine):
         raise DataError(data.message, file=file, line=line)

@@ -11,7 +11,7 @@ from .dates import DateSurvey
 from .hints import numbers_the_rows
 from .number_forms import FormSurvey, NumberForm
 from .places import pair_numbers, PairSurvey
-from .words import number_of, with_points, Words
+from .words import missing_cells, number_of, with_points, Words
 from .types import plain_word
 
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most
@@ -75,23 +75,20 @@ class ColumnFacts:
         """Take the cells of the column in one more block."""
         if isinstance(cells, Words) and self.form is not None:
             cells = self._formed_numbers(cells)
+        is_missing = missing_cells(cells)
         if isinstance(cells, Words):
-            absent = cells.codes < 0
             self._add_words(block, cells)
         else:
-            absent = np.isnan(cells)
-            self._add_numbers(cells[~absent])
-        count = int(np.count_nonzero(absent))
-        if count and self.first_missing is None:
-            self.first_missing = block.number(int(np.argmax(absent)))
-        self.missing += count
+            self._add_numbers(cells[~is_missing])
+        if self.first_missing is None and is_missing.any():
+            self.first_missing = block.number(int(np.argmax(is_missing)))
+        self.missing += int(np.count_nonzero(is_missing))
 
     def _formed_numbers(self, cells):
         texts = with_points(cells.words, self.decimal)
         if self.form.serial:
             self.dates.add(self.form.dates(texts))
-        values = self.form.values(texts)[:, 0]
-        return np.append(values, np.nan)[cells.codes]
+        return cells.spread(self.form.values(texts)[:, 0], np.nan)
 
     def _add_numbers(self, values):
         if not len(values):
@@ -146,11 +143,10 @@ class ColumnFacts:
         counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.words)).tolist()
         present = {word: count for word, count in zip(cells.words, counts) if count}
         if self.first_strange is None:
-            is_strange = np.array([number_of(word) is None for word in cells.words] + [False])
-            rows = np.flatnonzero(is_strange[cells.codes])
-            if len(rows):
-                word = cells.words[cells.codes[rows[0]]]
-                self.first_strange = word, block.number(int(rows[0]))
+            is_strange = cells.spread([number_of(word) is None for word in cells.words], False)
+            if is_strange.any():
+                row = int(np.argmax(is_strange))
+                self.first_strange = cells.words[cells.codes[row]], block.number(row)
         if not self.categorical:
             self.dates.add(present)
             self.forms.add(with_points(present, self.decimal), present.values())
@@ -210,7 +206,7 @@ class PairFacts:
 
     def add(self, block, cells):
         """Take the cells of the column in one more block."""
-        numbers = np.vstack([pair_numbers(cells.words), [[np.nan] * 2]])[cells.codes]
+        numbers = cells.spread(pair_numbers(cells.words), [np.nan, np.nan])
         for part, values in zip(self.parts, numbers.T):
             part.add(block, values)
 

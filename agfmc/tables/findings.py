@@ -59,7 +59,7 @@ class Findings:
 
     def has_faults(self, position: int) -> bool:
         """True if the column has such cells."""
-        return any(position == at for at, _ in self._faults)
+        return position in dict(self._faults)
 
     def raise_problems(self) -> None:
         """Give the doubts, and raise `DataErrors` of all problems, if there are any."""
@@ -70,27 +70,25 @@ class Findings:
             self._give_doubts()
             ordered = sorted(self._problems, key=lambda problem: (problem[0], problem[2] or 0))
             table = self._table
-            raise DataErrors(
-                [
-                    DataError(
-                        text, file=table.file, line=None if row is None else table.line_of(row)
-                    )
-                    for _, text, row in ordered
-                ]
-            )
+            errors = []
+            for _, text, row in ordered:
+                line = None
+                if row is not None:
+                    line = table.line_of(row)
+                errors.append(DataError(text, file=table.file, line=line))
+            raise DataErrors(errors)
 
     def _find_examples(self, faults):
         for block in self._table.blocks({position: "words" for position, _ in faults}):
             for position, fault in list(faults):
                 cells = block[position]
                 words = with_points(cells.words, self._table.decimal)
-                is_wrong = np.array([fault.is_wrong(word) for word in words] + [False])
-                rows = np.flatnonzero(is_wrong[cells.codes])
-                if len(rows):
+                is_wrong = cells.spread(list(map(fault.is_wrong, words)), False)
+                if is_wrong.any():
                     faults.remove((position, fault))
-                    cell = words[cells.codes[rows[0]]]
-                    row = block.number(int(rows[0]))
-                    self.add_problem(position, f'"{one_line(cell)}" {fault.text}', row)
+                    row = int(np.argmax(is_wrong))
+                    cell = one_line(words[cells.codes[row]])
+                    self.add_problem(position, f'"{cell}" {fault.text}', block.number(row))
             if not faults:
                 return
         for position, fault in faults:

@@ -14,13 +14,12 @@ from ..core.text import name_fault
 from ..core.memory import refuse_beyond
 from .reading import open_table
 from .roles import column_positions
-from .words import Block, Table, Words
+from .words import Block, missing_cells, Table
 from .types import TableFormat, TableRecipe
 
 _BYTES = 85  # of memory for each row
 _SHOWN = 60  # characters of a cell in a message
 BETWEEN = " / "  # the cells of several columns of ids
-_MOST_HEADS = 4  # columns before an answer that are taken for ids; more are a whole table
 
 
 class RowIds:
@@ -61,7 +60,7 @@ class RowIds:
         columns = []
         for at in self._positions:
             cell = one_line(block[at][row])
-            if not (len(cell) <= _SHOWN):
+            if len(cell) > _SHOWN:
                 cell = f"{cell[:_SHOWN]}..."
             columns.append(f"'{one_line(self._table.names[at])}' has '{cell}'")
         return block.error(
@@ -99,16 +98,11 @@ def table_facts(path: str, form, recipe: TableRecipe, rows: Iterable[int] = ()) 
 
         def counted():
             for block in table.blocks(requested):
-                for at in missing:
-                    cells = block[at]
-                    missing[at] += int(
-                        np.count_nonzero(
-                            cells.codes < 0 if isinstance(cells, Words) else np.isnan(cells)
-                        )
-                    )
-                yield block.rows, [block[at] for at in ids]
+                for position in missing:
+                    missing[position] += int(np.count_nonzero(missing_cells(block[position])))
+                yield block.rows, [block[position] for position in ids]
 
-        names = _ids(counted(), rows if ids else ())
+        names = read_ids(counted(), rows if ids else ())
     return TableFacts({table.names[at]: count for at, count in missing.items() if count}, names)
 
 
@@ -118,17 +112,13 @@ def ids_beside(base: str, rows: Iterable[int]) -> dict[int, str]:
     if not os.path.isfile(path):
         return {}
     with open_table(path, TableFormat(delimiter=",")) as table:
-        positions = range(len(table.names))
-        return _ids(
-            (
-                (block.rows, [block[at] for at in positions])
-                for block in table.blocks(dict.fromkeys(positions, "text"))
-            ),
-            rows,
-        )
+        requested = dict.fromkeys(range(len(table.names)), "text")
+        blocks = ((block.rows, list(block.columns.values())) for block in table.blocks(requested))
+        return read_ids(blocks, rows)
 
 
-def _ids(blocks, rows):
+def read_ids(blocks: Iterable[tuple[int, list]], rows: Iterable[int]) -> dict[int, str]:
+    """{row: id} of those rows, from 0; blocks: number of rows, and the columns of their ids."""
     ids = {}
     first = 0
     requested = np.array(sorted(set(map(int, rows))), np.int64)

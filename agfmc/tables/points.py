@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -338,10 +338,14 @@ class TableEncoder:
                     warning,
                 )
 
-    def warn_of_others(self, known) -> None:
-        """One notice of the columns that the model does not need; known: names of others."""
-        needed = {self.table.names[at] for at in self.positions} | set(known)
-        extra = [name for name in self.table.names if name not in needed]
+    def warn_of_others(self, names: Iterable, positions: Iterable = ()) -> None:
+        """One notice of the columns that the model does not need, but those known by these."""
+        known = {self.recipe.label, *names, *self.positions, *positions}
+        extra = [
+            name
+            for position, name in enumerate(self.table.names)
+            if known.isdisjoint((position, name))
+        ]
         if extra:
             self.table.warn(
                 f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and not used",

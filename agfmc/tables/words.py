@@ -43,6 +43,13 @@ class Words(NamedTuple):
         return np.concatenate([np.asarray(values, last.dtype), last])[self.codes]
 
 
+def missing_cells(column: np.ndarray | Words) -> np.ndarray:
+    """True (n,) where a cell of a column of numbers or words is missing."""
+    if isinstance(column, Words):
+        return column.codes < 0
+    return np.isnan(column)
+
+
 class CellFault(Exception):
     """A message about a cell of a column, in that row of a block."""
 
