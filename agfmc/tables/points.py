@@ -282,12 +282,8 @@ class TableEncoder:
         )
         wrong = self._shown_counts("wrong")
         if len(wrong) > 1:
-            text += f", as cells are wrong of columns {_some_of(wrong, ', ')}"
-        return DataError(
-            text,
-            file=first.file,
-            line=first.line,
-        )
+            text += f", as cells are wrong of columns {first_words(wrong, _SHOWN)}"
+        return DataError(text, file=first.file, line=first.line)
 
     def warn_of_cells(self) -> None:
         """One warning of cells unlike those of training, by column, and one of what was filled."""
