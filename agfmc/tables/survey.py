@@ -24,7 +24,7 @@ from .hints import IDENTIFIER
 from .number_forms import Fault, is_named_date, is_serial, NumberForm, WAYS
 from .places import PairRecipe
 from .roles import listed_names, quoted, resolve_roles, Roles
-from .words import number_of, Table
+from .words import number_of, Table, with_points
 from .types import (
     ColumnRecipe,
     ColumnRoles,
@@ -65,7 +65,13 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     where = resolve_roles(table, roles)
     findings = Findings(table)
     label = ColumnFacts(table.names[where.label], True, True)
-    columns, rows = _collect_facts(table, where, label, findings)
+    beside = {
+        at: ColumnFacts(table.names[at], True, False, decimal=table.decimal)
+        for at in (where.weight, where.group)
+        if at is not None
+    }
+    columns, rows = _collect_facts(table, where, {where.label: label, **beside}, findings)
+    _check_weights_and_groups(where, beside, findings)
     classes, _ = _decide_classes(label, where.label, roles, findings)
     is_default = roles.missing is None
     if is_default:
@@ -150,8 +156,8 @@ def _read_columns(table, columns):
     return rows
 
 
-def _collect_facts(table, where, label, findings):
-    """({position: facts of a feature}, number of rows).
+def _collect_facts(table, where, beside, findings):
+    """({position: facts of a feature}, number of rows); `beside`: facts of other columns.
 
     Where numbers turn out to stand among words, all of the column is read as words; where all of
     these are numbers in one form, or two numbers each, once more by this form.
@@ -171,7 +177,7 @@ def _collect_facts(table, where, label, findings):
             columns[at] = facts_of(at, at in declared)
         else:
             findings.add_problem(at, fault)
-    rows = _read_columns(table, {where.label: label, **columns})
+    rows = _read_columns(table, {**beside, **columns})
     again = {
         at: facts_of(at, True) for at, facts in columns.items() if facts.is_mixed and facts.numbers
     }
@@ -223,6 +229,26 @@ def _note_form(facts, form, findings):
         )
     if form.serial:
         findings.taken["days of a spreadsheet, taken as dates"].append(name)
+
+
+def _check_weights_and_groups(where, beside, findings):
+    """Problems of the columns of weights and groups, {position: facts}."""
+    for at, facts in beside.items():
+        if at == where.group and facts.missing:
+            text = "has no group: expected a word in every row"
+            findings.add_problem(at, text, facts.first_missing)
+        elif at == where.weight and (facts.words or facts.low < 0 or facts.high > LARGEST):
+            text = "is no weight: expected a number of 0 or more"
+            decimal = facts.decimal
+            findings.add_fault(at, Fault(lambda cell: not _is_weight(cell, decimal), text))
+        elif at == where.weight and facts.missing:
+            text = "has no weight: expected a number of 0 or more in every row"
+            findings.add_problem(at, text, facts.first_missing)
+
+
+def _is_weight(cell, decimal):
+    weight = number_of(*with_points([cell], decimal))
+    return weight is not None and 0 <= weight <= LARGEST
 
 
 # Classes
@@ -400,10 +426,11 @@ def _decide_numbers(facts, position, roles, findings):
         findings.left_out["numbers of the rows"].append(facts.name)
         return None
     if max(-facts.low, facts.high) > LARGEST:
+        form = facts.form or NumberForm(decimal=facts.decimal)
         findings.add_fault(
             position,
             Fault(
-                lambda cell: abs((facts.form or NumberForm()).values([cell])[0, 0]) > LARGEST,
+                lambda cell: abs(form.values([cell])[0, 0]) > LARGEST,
                 "is more than single precision holds: use a larger unit, or an empty cell for a "
                 "missing value",
             ),

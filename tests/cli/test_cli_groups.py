@@ -241,7 +241,7 @@ def test_what_is_wrong_with_groups_is_said(run):
         "o.csv: no classes of 3 would be left in 99 groups or more: expected at least 2"
     )
     Path("o.csv").write_text("\n".join(table).replace("one day", "", 1))
-    run(*words, "--group", "day", status=1).refused("column 'day' has no group")
+    run(*words, "--group", "day", status=1).refused("has no group: expected a word in every row")
     run(
         "multi_borders", "-n", "one-vs-one", "t.csv", "m", "m.mbc", "--group", "dat", status=1
     ).refused("--group: there is no column 'dat'")

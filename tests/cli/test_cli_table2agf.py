@@ -184,7 +184,7 @@ def test_a_stream_weights_and_order_of_classes(run, rows):
         (
             ["t.csv", "b", *WORDS, "--weight", "a"],
             1,
-            "column 'a' of the weights: expected a number",
+            "is no weight: expected a number",
         ),
         (["t.csv", "b.vec", *WORDS], 2, "expected a base name"),
         (["t.csv", "b", "-C"], 2, "-C needs --recipe"),

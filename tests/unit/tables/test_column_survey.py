@@ -479,6 +479,33 @@ class Rows(Table):
             yield Block(one.rows, one.file, "row", one.columns, one.numbers)
 
 
+@pytest.mark.parametrize(
+    "weight, told",
+    [
+        ("-1", 'row 3: "-1" is no weight: expected a number of 0 or more'),
+        ("1e60", 'row 3: "1e60" is no weight: expected a number of 0 or more'),
+        ("much", 'row 3: "much" is no weight: expected a number of 0 or more'),
+        ("", "row 3: has no weight: expected a number of 0 or more in every row"),
+    ],
+)
+def test_weights_and_groups_are_told_with_the_other_columns(weight, told):
+    rows = [f"{i % 5}.5 kg,{i % 3},1,{'ab'[i % 2]}" for i in range(30)]
+    rows[2] = f"500 g,2,{weight},a"
+    rows[3] = "4 kg,,1,b"
+    text = "\n".join(["mass,day,w,class", *rows])
+    lines = refused(DataError, survey, text, weight="w", group="day").splitlines()
+    assert len(lines) == 3
+    assert lines[1].endswith("'day', row 4: has no group: expected a word in every row")
+    assert lines[2].endswith(f"'w', {told}")
+
+
+def test_the_example_of_a_table_with_decimal_commas_is_the_wrong_cell():
+    rows = [f"{i},5;{i % 7},25;{'ab'[i % 2]}" for i in range(30)]
+    rows[4] = "1e39;-1,5;a"
+    lines = refused(DataError, survey, "\n".join(["x;w;class", *rows]), weight="w").splitlines()
+    assert ['row 5: "1e39" is more' in lines[0], 'row 5: "-1,5" is no' in lines[1]] == [True, True]
+
+
 def test_places_in_tables_without_lines():
     def of_rows(text, **roles):
         with open_table("-", stdin=io.BytesIO(text.encode()), again=True) as table:
