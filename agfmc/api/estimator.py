@@ -169,10 +169,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         for nu-SVC.  Learner, parameters and options are for classifiers that have no options
         of their own in `control`.
     normalise : bool or "auto", default="auto"
-        Divide features by their standard deviations.  This is saved with the model, as the scaler
-        of a pipeline is not.  "auto": where their scales differ so much that few of them would
-        count, with a notice, for learners that use distances or products of points; sparse `X` and
-        `estimator` stay as they are.
+        Divide features by their standard deviations (sparse `X` without subtracting means).  This
+        is saved with the model, as the scaler of a pipeline is not.  "auto": where their scales
+        differ so much that few of them would count, with a notice, for learners that use distances
+        or products of points; sparse `X` and `estimator` stay as they are.
     n_components : int, default=None
         Project the features on so many singular vectors.
     platt : {"auto", "loo", "cv"}, default="auto"
@@ -533,7 +533,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     or values.takes_missing
                     or getattr(self.configuration_.recipe, "keeps_missing", False)
                 )
-                sparse = sparse or values.is_linear
+                sparse = sparse or values.is_linear or values.takes_sparse
         takes_sparse = sparse or self.estimator is None
         finite = True
         if missing:
@@ -581,7 +581,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     @property
     def _keeps_sparse(self):
-        if self.estimator is None and (self.normalise is True or self.n_components):
+        if self.estimator is None and self.n_components:
             return False
         return self._learner_can("keeps_sparse")
 

@@ -197,7 +197,8 @@ def train(
         the number of classes that returns one.
     x : array or sparse matrix of shape (n, d), or Dataset
         Training points; a `Dataset` holds labels, weights and the recipe of a table too. Sparse
-        points stay sparse for linear classifiers without normalisation.
+        points stay sparse for linear classifiers and kernels that LIBSVM has, and are normalised
+        by scales alone, without means.
     y : array of shape (n,), default=None
         Labels: whole numbers or words.
     options : str, default=""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import mmap
 from collections.abc import Iterator
 from contextlib import suppress
@@ -49,7 +50,8 @@ def padded_blocks(
     """Yield (part, block): x[part] of x (n, d), in blocks of `size` rows.
 
     The last one is filled up with zeros, to `size` or to a multiple of `multiple`: what BLAS and
-    numpy return for a row depends, in the last bit, on how many rows there are.
+    numpy return for a row depends, in the last bit, on how many rows there are. Blocks of
+    `SparsePoints` are `SparsePoints`.
     """
     for start in range(0, len(x), size):
         block = x[start : start + size]
@@ -58,7 +60,10 @@ def padded_blocks(
             width = size
         else:
             width = -(-count // multiple) * multiple
-        if count < width:
+        if count < width and is_sparse(x):
+            block.csr.resize((width, x.shape[1]))
+            block = SparsePoints(block.csr)
+        elif count < width:
             block = np.zeros((width, x.shape[1]))
             block[:count] = x[start:]
         yield slice(start, start + count), block
@@ -187,7 +192,7 @@ class SparsePoints:
     """Points x (n, d) of float64, stored as their non-zero values.
 
     They are made of a SciPy CSR array with ascending indices and without stored zeros. Rows are
-    taken as of an array, and are `SparsePoints`; `np.asarray` makes the whole table.
+    taken as of an array, and are `SparsePoints`, but for single ones; `np.asarray` makes the table.
     """
 
     ndim = 2
@@ -230,6 +235,8 @@ class SparsePoints:
         return self.shape[0]
 
     def __getitem__(self, rows):
+        if isinstance(rows, (int, np.integer)):
+            return np.asarray(self[rows : rows + 1])[0]
         return SparsePoints(self.csr[rows])
 
     def __matmul__(self, w):
@@ -238,6 +245,43 @@ class SparsePoints:
 
     def __array__(self, dtype=None, copy=None):
         return self.csr.toarray().astype(dtype or self.dtype, copy=False)
+
+    @classmethod
+    def joined(cls, tables, d):
+        """Tables, arrays or `SparsePoints` of at most d features, one below the other."""
+        from scipy.sparse import csr_array, vstack
+
+        parts = []
+        for table in tables:
+            if not is_sparse(table):
+                table = cls.of_matrix(table)
+            csr = table.csr
+            parts.append(csr_array((csr.data, csr.indices, csr.indptr), shape=(len(table), d)))
+        return cls(vstack(parts, format="csr"))
+
+    def scaled(self, column, scale):
+        """Points (n, d') of which feature j is feature column[j] times scale[j], never 0."""
+        csr = self.csr[:, column]
+        csr.data *= scale[csr.indices]
+        csr.sort_indices()
+        return SparsePoints(csr)
+
+    @functools.cached_property
+    def squared_lengths(self):
+        """|x_i|^2 (n,)."""
+        return self.csr.power(2).sum(axis=1)
+
+    @property
+    def nbytes(self):
+        """Bytes of its entries."""
+        return self.csr.data.nbytes + self.csr.indices.nbytes
+
+    @property
+    def used(self):
+        """Whether each feature (d,) has a value."""
+        used = np.zeros(self.shape[1], bool)
+        used[self.csr.indices] = True
+        return used
 
     @property
     def counts(self):
@@ -253,10 +297,6 @@ class SparsePoints:
         """sum_i coef_i x_i (d,)."""
         return self._transposed @ coef
 
-    def products(self, other):
-        """x_i . z_j (n, l) with the points z (l, d) of another `SparsePoints`."""
-        return (self.csr @ other.csr.T).toarray()
-
     @functools.cached_property
     def _transposed(self):
         return self.csr.T
@@ -266,8 +306,17 @@ def unique_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows of x (n, d), bit for bit; -> (first (s,), inverse (n,)).
 
     Rows differ where their bytes do, in the order in which they first
-    appear; -0.0 counts as 0.0.
+    appear; -0.0 counts as 0.0.  x may be `SparsePoints`.
     """
+    if is_sparse(x):
+        csr = x.csr
+        ends = csr.indptr.tolist()
+        keys = {}
+        inverse = np.empty(len(x), dtype=np.int64)
+        for row, (start, stop) in enumerate(itertools.pairwise(ends)):
+            key = csr.indices[start:stop].tobytes() + csr.data[start:stop].tobytes()
+            inverse[row] = keys.setdefault(key, len(keys))
+        return np.unique(inverse, return_index=True)[1], inverse
     x = np.ascontiguousarray(x, dtype=np.float64) + 0.0
     if x.shape[1] == 0:
         return np.zeros(min(len(x), 1), dtype=np.int64), np.zeros(len(x), dtype=np.int64)

@@ -15,7 +15,7 @@ import numpy as np
 from ..core.errors import AgfmcNotice, DataError, one_line, UsageError, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.memory import refuse_beyond
-from ..core.points import has_missing, padded_blocks
+from ..core.points import has_missing, is_sparse, padded_blocks
 from ..core.text import first_words
 
 # Numbers of a matrix that is applied without matrix products: in training, where the digests of
@@ -177,12 +177,13 @@ class Normalisation:
 
     def apply(self, x, products=False):
         """Map x (n, D1) to (n, D2) float64; DataError where the widths differ, and for NaN where
-        features are mixed.
+        features are mixed. `SparsePoints` stay sparse where zeros stay zeros.
 
         With `products` a matrix that mixes many features is applied by matrix products, ten times
         faster: the last bits of a point do not depend on its neighbours then, but on the machine.
         """
-        x = np.asarray(x)
+        if not is_sparse(x):
+            x = np.asarray(x)
         if x.ndim != 2 or x.shape[1] != self.features:
             if x.ndim == 2:
                 dimensions = f"{x.shape[1]} features"
@@ -191,6 +192,10 @@ class Normalisation:
             raise DataError(
                 f"the data have {dimensions}, the normalisation needs {self.features} features"
             )
+        if is_sparse(x):
+            if self.column is not None and not self.mean.any():
+                return x.scaled(self.column, self.scale.astype(np.float64))
+            x = np.asarray(x)
         centred = x.astype(np.float64)
         centred -= self.mean
         if self.column is not None:
@@ -279,12 +284,13 @@ def fit_normalisation(
     its deviation a rare word would be further from all others than any number. Where there are
     such features, all are also divided by the fourth root of the mean of their variances: many
     words vary little, and gamma, by default 1 / (number of features), would be too small.
+    `SparsePoints` are scaled alone: the mean is 0.
     Everything is computed in float64 and rounded to float32, as a `.std` file stores it.
 
     Raises UsageError where the arguments make no sense, DataError where the points
     do not allow it.
     """
-    if not is_lazy(x):
+    if not (is_lazy(x) or is_sparse(x)):
         x = np.asarray(x)
     if not scale and nsv is None:
         raise UsageError("a normalisation needs standard deviations or singular values")
@@ -335,6 +341,7 @@ def fit_normalisation(
             warn_user(f"{_named(features, len(varies))} {how} left out{why}", AgfmcNotice)
     mean, dropped = mean.astype(np.float32), tuple(dropped.tolist())
     if nsv is None:
+        mean = mean * (not is_sparse(x))  # zeros stay zeros
         return Normalisation.of_scales(used.astype(np.int32), rounded[used], mean, dropped)
     matrix = np.zeros((x.shape[1], nsv), np.float32)
     matrix[used] = factor[used, None] * _directions((x, w), mean, used, factor[used], nsv)
@@ -387,7 +394,11 @@ def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
     """The rows of x (n, d) as float64, a bounded number of values at a time."""
     step = max(1, _BLOCK // x.shape[1])
     for start in range(0, len(x), step):
-        yield x[start : start + step].astype(np.float64)
+        block = x[start : start + step]
+        if is_sparse(block):
+            yield np.asarray(block)
+        else:
+            yield block.astype(np.float64)
 
 
 def _weighted_blocks(x, w):

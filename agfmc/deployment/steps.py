@@ -345,7 +345,7 @@ def _kernel_sums(machines):
     for number, kernel in enumerate(machines.kernels):
         some = machines.kernel_of[owner] == number
         coef = csr_array((machines.coef[some], (machines.index[some], owner[some])), shape=(s, m))
-        sv = machines.sv[:, slice(*kernel.columns or (None,))]
+        sv = np.asarray(machines.sv)[:, slice(*kernel.columns or (None,))]
         if kernel.kind == "linear":
             used = np.unique(owner[some])
             sv = coef[:, used].T @ sv

@@ -55,7 +55,7 @@ class Trained:
         vectors = None
         if rows is None:
             rows = np.empty(0, dtype=np.int64)
-            vectors = model.sv
+            vectors = np.asarray(model.sv)
         return cls(
             rows,
             model.coef,

@@ -79,9 +79,10 @@ class Machine:
     def values_by_row(self, x):
         """Decision values f (m', n), a row for each classifier.
 
-        `SparsePoints` are for classifiers that are all linear.
+        `SparsePoints` are for support vectors that are sparse too, or classifiers that are all
+        linear.
         """
-        if is_sparse(x):
+        if is_sparse(x) and not is_sparse(self._model.sv):
             return (x @ self._planes - self.rho).T
         result = np.empty((len(self.columns), len(x)))
         whole = np.empty((len(self.columns), BLOCK))
@@ -211,9 +212,9 @@ def as_slice(positions):
 def decision_values(kernel: Kernel, sv: np.ndarray, coef: np.ndarray, rho: float, x) -> np.ndarray:
     """f (n,) of one classifier, sum coef K(x, sv) - rho, in blocks of bounded memory.
 
-    `x` is an array, or `SparsePoints` where the kernel is linear.
+    `x` is an array, or `SparsePoints` where `sv` are, or the kernel is linear.
     """
-    if is_sparse(x):
+    if is_sparse(x) and not is_sparse(sv):
         return x @ (np.asarray(coef) @ sv) - rho
     prepared = PreparedKernel(kernel, sv)
     rows = max(1, min(len(x), 4_000_000 // max(len(sv), 1)))

@@ -6,6 +6,8 @@ taken in place.  Points and support vectors are centred first, so that data
 far from the origin lose no digits.  Points so far from the centre that they would
 lose them all the same are subtracted from each support vector.  Kernels of other
 distances have no matrix product: SciPy computes the distances.
+
+Where most values are 0, support vectors and points are sparse, and so are the products.
 """
 
 from typing import NamedTuple
@@ -13,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.kernels import KERNELS
+from ..core.points import is_sparse
 from ..core.rows import by_name
 
 # numbers too large for a kernel end in decision values that are not finite, and are detected there
@@ -35,11 +38,18 @@ class Columns(NamedTuple):
 
 
 class PreparedKernel:
-    """A kernel with its support vectors sv (s, d) arranged for repeated use."""
+    """A kernel with its support vectors sv (s, d) arranged for repeated use.
+
+    Where these are `SparsePoints`, the kernel is one of LIBSVM's, and points are `SparsePoints`.
+    """
 
     @_quiet
     def __init__(self, kernel, sv):
         self._columns = slice(*kernel.columns or (None,))
+        self._is_sparse = is_sparse(sv)
+        if self._is_sparse:
+            self._prepare_sparse(kernel, sv)
+            return
         sv = np.ascontiguousarray(sv[:, self._columns], dtype=np.float64)
         self.kernel = kernel
         kind = KERNELS[kernel.kind]
@@ -71,6 +81,21 @@ class PreparedKernel:
         else:
             self._left = (kernel.gamma if "gamma" in kind.parameters else 1.0) * sv
 
+    def _prepare_sparse(self, kernel, sv):
+        self.kernel = kernel
+        self.size, self.features = sv.shape
+        self._distance = self._of_products = None
+        kind = KERNELS[kernel.kind]
+        if kind.of_products:
+            self._of_products = by_name(kind.of_products)
+        self._sv = sv
+        if kernel.kind == "rbf":
+            factor = 2.0 * kernel.gamma
+            self._norms = kernel.gamma * sv.squared_lengths
+        else:
+            factor = kernel.gamma if "gamma" in kind.parameters else 1.0
+        self._left = factor * sv.csr
+
     @property
     def width(self):
         """Multiplications of a matrix product that take as long as one kernel value."""
@@ -83,6 +108,11 @@ class PreparedKernel:
     @_quiet
     def columns(self, x):
         """Points x (n, d) as `rows` takes them: `Columns`."""
+        if self._is_sparse:
+            far = _NONE
+            if self.kernel.kind == "rbf":
+                far = np.flatnonzero(self.kernel.gamma * x.squared_lengths > _FAR)
+            return Columns(x.csr.T.tocsr(), far, x)
         x = x[:, self._columns]
         if self._distance is not None:
             return Columns(np.ascontiguousarray(x, dtype=np.float64), _NONE, x[:0])
@@ -107,13 +137,20 @@ class PreparedKernel:
             values = cdist(self._left[span], columns.values, self._distance, out=out)
             values *= -kernel.gamma
             return np.exp(values, out=values)
-        values = np.matmul(self._left[span], columns.values, out=out)
+        if self._is_sparse:
+            values = (self._left[span] @ columns.values).toarray(out=out)
+            if kernel.kind == "rbf":
+                values -= self._norms[span, None]
+                values -= kernel.gamma * columns.x.squared_lengths
+        else:
+            values = np.matmul(self._left[span], columns.values, out=out)
         if kernel.kind == "rbf":
             if len(columns.far):
                 from scipy.spatial.distance import cdist  # slow to import, and rarely needed
 
+                far = columns.x[columns.far] if self._is_sparse else columns.x
                 values[:, columns.far] = -kernel.gamma * cdist(
-                    self._sv[span], columns.x, "sqeuclidean"
+                    np.asarray(self._sv[span]), np.asarray(far), "sqeuclidean"
                 )
             np.exp(values, out=values)
         elif self._of_products is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from ..core.errors import UsageError
 from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS
 from ..core.models import Kernel
+from ..core.points import is_sparse
 from ..core.splits import job_seed, of_rows, stratified_folds
 from ..core.text import numeral
 from .platt import folds_of
@@ -205,6 +206,10 @@ class BinaryLearner(_Learner):
 
 def _variance(x, w):
     """The variance of all values of x (n, d), whose rows have weights w (n,), or None."""
+    if is_sparse(x):
+        share = np.ones(len(x)) if w is None else w
+        share = share / (share.sum() * x.shape[1])
+        return float(share @ x.squared_lengths - (share @ x.csr.sum(axis=1)) ** 2)
     if w is None or np.ptp(w) == 0:
         return float(np.var(x, dtype=np.float64))
     share = w / (w.sum() * x.shape[1])
@@ -220,8 +225,9 @@ class KernelLearner(BinaryLearner):
 
     @property
     def keeps_sparse(self) -> bool:
-        """True if the kernel is linear: sparse points then stay sparse."""
-        return self.kernel == "linear"
+        """True if LIBSVM has the kernel: sparse points then stay sparse."""
+        name = KERNEL_NAMES.get(self.kernel)
+        return name is not None and KERNELS[name].in_libsvm
 
     def checked(self, x=None, scales=False, weights=None):
         """As of any learner; words for gamma become numbers."""
@@ -231,7 +237,9 @@ class KernelLearner(BinaryLearner):
             raise UsageError(f"`gamma`: expected 'scale', 'auto' or a number, found {self.gamma!r}")
         variance = 1.0
         if self.gamma == "scale":  # of scaled features each is 1, or 0 where they are constant
-            if scales:
+            if scales and is_sparse(x):
+                variance = (x.csr.max(axis=0) - x.csr.min(axis=0)).count_nonzero() / x.shape[1]
+            elif scales:
                 variance = float(np.mean(np.ptp(x, axis=0) > 0))
             else:
                 variance = _variance(x, weights)

@@ -22,7 +22,7 @@ Every learner has
                            their "contents", or "" where they are not known again (nodes)
     identity(job)          what of a job decides the bytes of the files, beside the points; of
                            what is recognised by its seal (library, options, seed)
-    keeps_sparse           points may stay sparse (where the kernel is linear)
+    keeps_sparse           points may stay sparse (of kernels that LIBSVM has)
     stores_vectors         a model is made of vectors of its own, not of points of the data
     streams                points are read in blocks: they may be `LazyPoints` (False)
     allows_nan             points may have missing values, NaN (False)

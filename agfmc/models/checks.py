@@ -6,6 +6,7 @@ from ..calibration.file import check_calibration
 from ..core.errors import ModelError
 from ..core.kernels import KERNELS
 from ..core.models import MergedModel
+from ..core.points import is_sparse
 from ..data.normalisation import spans
 from ..tables.recipe_file import _MOST_FEATURES
 
@@ -55,8 +56,9 @@ def check_configuration(configuration, fail):
         ):
             raise fail("the trees belong to other classifiers")
     _check_features(configuration, fail)
+    points = model.sv.csr.data if is_sparse(model.sv) else model.sv
     if (
-        not all(np.isfinite(values).all() for values in (model.sv, model.coef, model.rho))
+        not all(np.isfinite(values).all() for values in (points, model.coef, model.rho))
         or np.isinf([model.a, model.b]).any()
     ):
         raise fail("a number is not finite")

@@ -250,10 +250,11 @@ def _placed(machines, columns, width, several):
     column = np.zeros(machines.sv.shape[1], dtype=np.int64)
     used, index = np.unique(machines.index, return_inverse=True)
     sv = np.zeros((len(used), width))
+    points = np.asarray(machines.sv)
     for old, new in columns.items():
         new = new[0], new[0] + old[1] - old[0]  # support vectors may leave out the last features
         column[slice(*old)] = range(*new)
-        sv[:, slice(*new)] = machines.sv[used, slice(*old)]
+        sv[:, slice(*new)] = points[used, slice(*old)]
     kernels = tuple(
         replace(
             kernel,

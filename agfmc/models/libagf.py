@@ -278,11 +278,12 @@ def _lines(model, tree):
     kernel = model.kernels[0]
     yield KERNELS[kernel.kind].libagf + "\n"
     yield _joined(map(float, kernel.values.values()))[:-1] + "\n"
-    order = np.lexsort(model.sv.T[::-1])
+    sv = np.asarray(model.sv)
+    order = np.lexsort(sv.T[::-1])
     rank = np.argsort(order)
     yield f"{len(model.sv)} {model.sv.shape[1]}\n"
     for i in order:
-        yield _joined(model.sv[i].tolist())[1:] + "\n"
+        yield _joined(sv[i].tolist())[1:] + "\n"
     for i, row in enumerate(tree.rows):
         part = slice(model.indptr[i], model.indptr[i + 1])
         yield f"{row.text}\n{part.stop - part.start}\n"

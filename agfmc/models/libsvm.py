@@ -31,6 +31,7 @@ from ..core.errors import ModelError
 from ..core.memory import refuse_beyond
 from ..core.kernels import KERNELS
 from ..core.models import BinaryModel, Kernel
+from ..core.points import is_sparse
 from ..core.provenance import Provenance, shared
 from ..data.class_names import ByValue, named_by_value, number_classes
 from ..data.libsvm import sparse_text
@@ -324,7 +325,8 @@ def format_svm_model(model, sv_text=None, held_out=None):
         lines.append(f"{_MARK}{model.provenance.to_line()}")
 
     def read(lines):  # but for the numbers, whose text it would take long to read
-        if not all(np.isfinite(array).all() for array in (model.coef, model.sv, values)):
+        points = model.sv.csr.data if is_sparse(model.sv) else model.sv
+        if not all(np.isfinite(array).all() for array in (model.coef, points, values)):
             raise ModelError("a number is not finite")
         _model(lines, model.name, lambda *_: (model.coef, model.sv))
 

@@ -30,6 +30,7 @@ from ..control.parse import parse
 from ..control.write import format_tree
 from ..core.errors import ControlError, ModelError, one_line
 from ..core.models import MergedModel, NodeModel
+from ..core.points import is_sparse, SparsePoints
 from ..data.normalisation import JoinedNormalisation, Normalisation
 from ..files.atomic import checked, replacing
 from ..files.codec import decode, encode, strict_json
@@ -74,10 +75,43 @@ class _StoredMap:
 
 
 @dataclass(frozen=True)
+class _StoredPoints:
+    """`SparsePoints`: row i has the entries indptr[i] to indptr[i + 1]."""
+
+    indptr: Annotated[np.ndarray, "<i8", 1]
+    index: Annotated[np.ndarray, "<i4", 1]
+    value: Annotated[np.ndarray, "<f8", 1]
+
+    @classmethod
+    def of(cls, points):
+        return cls(points.csr.indptr, points.csr.indices, points.csr.data)
+
+    def points(self, d, fail):
+        ends, index = self.indptr, self.index
+        # compared, not subtracted: a difference of lying numbers could overflow
+        if (
+            not len(ends)
+            or ends[0] != 0
+            or ends[-1] != len(index)
+            or len(index) != len(self.value)
+            or np.any(ends[1:] < ends[:-1])
+            or np.any(index < 0)
+            or np.any(index >= d)
+            or not self.value.all()
+        ):
+            raise fail("the entries of the support vectors are invalid")
+        row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        if np.any((np.diff(row) == 0) & (index[1:] <= index[:-1])):
+            raise fail("the entries of a support vector do not ascend")
+        return SparsePoints.of_rows(ends, index, self.value, d)
+
+
+@dataclass(frozen=True)
 class _Stored:
     """The header of an .mbm file, made by {program: version}.
 
-    There are several `normalisations` side by side, or one.
+    There are several `normalisations` side by side, or one. Support vectors are in `machines`, or
+    `sparse`.
     """
 
     control: str
@@ -88,6 +122,7 @@ class _Stored:
     recipe: TableRecipe | None
     made_by: Mapping[_Line, _Line]
     normalisations: tuple[_StoredMap, ...] | None = field(default=None, metadata={"optional": True})
+    sparse: _StoredPoints | None = field(default=None, metadata={"optional": True})
 
 
 def write_store(path, configuration, made_by):
@@ -96,6 +131,11 @@ def write_store(path, configuration, made_by):
     `made_by` is {program: version}; equal configurations written by equal versions are equal files.
     """
     tree = configuration.tree
+    machines = configuration.machines
+    sparse = None
+    if is_sparse(machines.sv):
+        sparse = _StoredPoints.of(machines.sv)
+        machines = replace(machines, sv=np.empty((0, machines.sv.shape[1])))
     if tree.norm_file is not None:  # what that holds is stored
         tree = with_heading(tree, "normalisation", None)
     blobs = []
@@ -114,7 +154,7 @@ def write_store(path, configuration, made_by):
         maps = tuple(map(_StoredMap.of, configuration.normalisation.parts))
     stored = _Stored(
         format_tree(tree),
-        configuration.machines,
+        machines,
         # names without the folders that the files of the nodes were read from
         tuple(
             replace(model, name=tree.directs[number].name)
@@ -125,6 +165,7 @@ def write_store(path, configuration, made_by):
         configuration.recipe,
         dict(sorted(made_by.items())),
         maps if len(maps) > 1 else None,
+        sparse,
     )
     header = json.dumps(encode(stored, put), separators=(",", ":")).encode()
     header += b" " * (-len(header) % 64)
@@ -179,10 +220,15 @@ def _configuration(header, raw, start, path, why):
         if normalisation is not None or len(several) < 2:
             raise fail("the normalisations are invalid")
         normalisation = JoinedNormalisation(tuple(one.normalisation(fail) for one in several))
+    machines = stored.machines
+    if stored.sparse is not None:
+        if len(machines.sv) or machines.any_width:
+            raise fail("the support vectors are stored twice, or have any number of features")
+        machines = replace(machines, sv=stored.sparse.points(machines.sv.shape[1], fail))
     try:
         configuration = Configuration(
             tree,
-            stored.machines,
+            machines,
             dict(zip(nodes, classifiers)),
             normalisation,
             stored.made_by,

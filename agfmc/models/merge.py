@@ -9,7 +9,7 @@ from ..control.build import rename, rename_directs
 from ..core.errors import ModelError
 from ..core.forest import Forest
 from ..core.models import FunctionModel, Kernel, MergedModel, NodeModel
-from ..core.points import unique_rows
+from ..core.points import is_sparse, SparsePoints, unique_rows
 from ..core.provenance import Provenance
 from .configuration import Configuration
 
@@ -59,10 +59,13 @@ def collate(models, sides, classes, node_classifiers=()):
     numbers = {key: number for number, key in enumerate(tables_by_id)}
     tables = list(tables_by_id.values())
     table_of = [numbers[id(model.sv)] for model in models]
-    points = np.zeros((sum(map(len, tables)), width))
     starts = np.cumsum([0, *map(len, tables)])
-    for at, table in zip(starts, tables):
-        points[at : at + len(table), : table.shape[1]] = table
+    if any(map(is_sparse, tables)):
+        points = SparsePoints.joined(tables, width)
+    else:
+        points = np.zeros((starts[-1], width))
+        for at, table in zip(starts, tables):
+            points[at : at + len(table), : table.shape[1]] = table
     first, inverse = unique_rows(points)
     rows_of = [inverse[at:stop] for at, stop in zip(starts[:-1], starts[1:])]
     group, landmark = _groups(models, sides, classes, [rows_of[i] for i in table_of], len(first))
@@ -79,7 +82,8 @@ def collate(models, sides, classes, node_classifiers=()):
         coef.append(np.bincount(rows.ravel(), weights=model.coef, minlength=len(of_table)))
     indptr = np.cumsum([0, *map(len, index)])
     sv = points[first[order]]
-    sv += 0.0
+    if not is_sparse(sv):
+        sv += 0.0
     kernels = tuple(dict.fromkeys(model.kernel for model in models))
     a, b = np.array([model.scale for model in models], dtype=np.float64).reshape(-1, 2).T.copy()
     return MergedModel(
@@ -140,7 +144,7 @@ def with_scores(
         machines,
         kernels=kernels,
         kernel_of=np.append(machines.kernel_of, np.full(total, kernels.index(linear), "i4")),
-        sv=np.concatenate([machines.sv, planes[:, :-1]]),
+        sv=np.concatenate([np.asarray(machines.sv), planes[:, :-1]]),
         group=np.append(machines.group, np.full(len(planes), machines.group.max(initial=0), "i4")),
         indptr=np.append(machines.indptr, machines.indptr[-1] + np.cumsum(is_plane)),
         index=np.append(machines.index, np.arange(s, s + len(planes), dtype="i4")),

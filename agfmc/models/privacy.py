@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from ..core.errors import ModelError
+from ..core.points import is_sparse
 from ..data.normalisation import spans
 from .configuration import Configuration
 
@@ -28,7 +30,8 @@ def training_rows(configuration: Configuration) -> int:
     planes = is_linear[machines.kernel_of] & (sizes == 1)
     used = np.unique(machines.index[np.repeat(~planes, sizes)])
     points = [one.points for one in configuration.node_classifiers.values()]
-    return count_rows([machines.sv[used], *(block for block in points if block is not None)])
+    vectors = (np.asarray(machines.sv[used[at : at + 1024]]) for at in range(0, len(used), 1024))
+    return count_rows(chain(vectors, (block for block in points if block is not None)))
 
 
 def without_rows(configuration: Configuration) -> Configuration:
@@ -68,7 +71,10 @@ def without_rows(configuration: Configuration) -> Configuration:
 def _used_features(configuration):
     """Whether each feature (d,) has a part in any answer."""
     machines = configuration.machines
-    used = (machines.sv != 0).any(axis=0)
+    if is_sparse(machines.sv):
+        used = machines.sv.used
+    else:
+        used = (machines.sv != 0).any(axis=0)
     forests = [machines.forest, *configuration.node_forests.values()]
     for forest in filter(None, forests):
         used[forest.feature[forest.feature >= 0]] = True

@@ -18,7 +18,7 @@ from ..control.tree import Leaf, TREE_DECODERS
 from ..core.answers import Answers
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
 from ..core.models import LearnedDecoder
-from ..core.points import as_numbers, is_sparse
+from ..core.points import as_numbers, is_sparse, SparsePoints
 from ..core.probabilities import as_shares
 from ..core.solver_status import SolverStatus
 from ..data.confusions import read_pair_errors
@@ -244,7 +244,7 @@ class Classifier:
         Parameters
         ----------
         x : array of shape (n, d)
-            The points; a sparse matrix of SciPy where all classifiers are linear.
+            The points, or a sparse matrix of SciPy.
         workers : int, default=1
             Number of threads.
 
@@ -258,7 +258,11 @@ class Classifier:
         DataError
             If points have the wrong number of features, or give no decision value.
         """
-        step, x = self.rows, x if is_sparse(x) else as_numbers(x, "x", 2)
+        step = self.rows
+        if hasattr(x, "toarray"):
+            x = SparsePoints.of_matrix(x)
+        elif not is_sparse(x):
+            x = as_numbers(x, "x", 2)
         parts = list(
             classify(
                 self, (x[start : start + step] for start in range(0, max(len(x), 1), step)), workers

@@ -175,7 +175,7 @@ class Explainer:
             if self._normalisation is not None:
                 reference = self._normalisation.parts[0].mean
             elif len(machines.sv):
-                reference = machines.sv.mean(axis=0)
+                reference = np.asarray(machines.sv).mean(axis=0)
             else:
                 raise UsageError(
                     "contributions of columns are relative to the mean of the data, "
@@ -293,7 +293,9 @@ class Explainer:
                 span = slice(model.indptr[row], model.indptr[row + 1])
                 np.add.at(coef, model.index[span], weights[row] * model.coef[span])
             rows = np.flatnonzero(coef)
-            result += self._of_kernel(model.kernels[number], model.sv[rows], coef[rows], x)
+            result += self._of_kernel(
+                model.kernels[number], np.asarray(model.sv[rows]), coef[rows], x
+            )
         return result
 
     def _of_kernel(self, kernel, sv, coef, x):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.models import FunctionModel
-from ..core.points import as_numbers, is_sparse
+from ..core.points import as_numbers, is_sparse, SparsePoints
 from ..kernels.machine import BLOCK, Machine
 
 _WIDE = 4096  # features
@@ -53,7 +53,7 @@ class MachineValues:
         self.open_ended = open_ended
         self._normalisation = configuration.normalisation
         self.takes_missing = configuration.takes_missing
-        # planes in many features: points may come as `SparsePoints`, and better do
+        # sparse support vectors, or planes in many features: points may come as `SparsePoints`
         plain = self._normalisation is None and not configuration.node_classifiers
         functions = isinstance(model, FunctionModel)
         self.is_linear = (
@@ -64,7 +64,8 @@ class MachineValues:
             and all(kernel.kind == "linear" for kernel in model.kernels)
         )
         self.takes_sparse = (
-            plain
+            is_sparse(getattr(model, "sv", None))
+            or plain
             and functions
             or self.is_linear
             and not model.any_width
@@ -97,16 +98,23 @@ class MachineValues:
         return BLOCK * max(1, min(16, 4_000_000 // (BLOCK * widest)))
 
     def prepared(self, x):
-        """Points x (n, d) normalised, and at least as wide as the support vectors.
+        """Points x (n, d) normalised, and at least as wide as the support vectors, sparse as these.
 
         Raises `DataError` for another width.
         """
+        x = self._prepared(x)
+        if is_sparse(getattr(self.model, "sv", None)) and not is_sparse(x):
+            return SparsePoints.of_matrix(x)
+        return x
+
+    def _prepared(self, x):
         if not (is_sparse(x) and self.takes_sparse):
             x = as_numbers(x, "x", 2)
         if self._normalisation is not None:
             x = self._normalisation.apply(x, products=True)
+            values = x.csr.data if is_sparse(x) else x
             # missing values are for functions and trees
-            if np.isinf(x).any() or not self.takes_missing and np.isnan(x).any():
+            if np.isinf(values).any() or not self.takes_missing and np.isnan(values).any():
                 raise DataError("points hold NaN, or numbers too large for the normalisation")
             return x
         width = self.model.features or self.model.sv.shape[1]

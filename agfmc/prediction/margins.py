@@ -46,8 +46,9 @@ def squared_radius(model: MergedModel) -> float:
         if KERNELS[kernel.kind].distance:  # exp(-gamma 0)
             largest = max(largest, 1.0)
             continue
-        for sv in model.sv:
-            value = PreparedKernel(kernel, sv[None]).values(sv[None])
+        for number in range(len(model.sv)):
+            sv = model.sv[number : number + 1]
+            value = PreparedKernel(kernel, sv).values(sv)
             largest = max(largest, float(value[0, 0]))
     return largest
 

@@ -233,9 +233,9 @@ def fit(
     if jobs or len({job.together for job in shared}) > 1:
         check_landmarks(shared, data, settings.kernel_megabytes)  # before anything is trained
     if jobs:
-        linear = all(job.options.keeps_sparse for job in jobs)
+        sparse = is_sparse(x) and all(job.options.keeps_sparse for job in jobs)
         # points of a .vec file become float64 block by block: it may be larger than the memory
-        if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
+        if not (sparse or isinstance(x, np.ndarray) and x.dtype == np.float32):
             x = np.asarray(x, dtype=np.float64)
         if isinstance(settings.workers, int):
             way = _fit_by_threads
@@ -430,22 +430,20 @@ def _one_fit(x, nodes, work, part):
             values = None
         else:
             values = loo_values(
-                lambda a, b: (
-                    a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T
-                ),
+                lambda a, b: PreparedKernel(kernel, b).values(a).T,
                 x,
                 Samples(work.rows, work.side, work.w, work.equal),
                 solution,
                 options,
                 table=nodes if getattr(nodes, "exact", False) else None,
             )
-        return _flat(solution, x, work.rows), values
+        return _flat(solution, x, work.rows, kernel), values
     train = work.fold != part
     rows = work.rows[train]
     solution = _solved(work, nodes, train)
     if solution.function is not None:
         return solution.function(x[work.rows[~train]])
-    solution = _flat(solution, x, rows)
+    solution = _flat(solution, x, rows, kernel)
     return decision_values(
         kernel, solution.points(x, rows), solution.coef, solution.rho, x[work.rows[~train]]
     )
@@ -466,9 +464,9 @@ def _solved(work, nodes, train):
     return solution
 
 
-def _flat(solution, x, rows):
+def _flat(solution, x, rows, kernel):
     """A linear machine of sparse points as one plane, which is smaller and as good."""
-    if solution.vectors is not None or not is_sparse(x):
+    if solution.vectors is not None or not is_sparse(x) or kernel.kind != "linear":
         return solution
     return Solution.plane(
         x[rows[solution.sv]].combined(solution.coef), -solution.rho, solution.labels
@@ -519,11 +517,14 @@ def _finished(data, settings, requested, work, seconds):
         sums,
         work.groups,
     )
+    vectors = solution.points(x, work.rows)
+    if not is_sparse(vectors):
+        vectors = np.asarray(vectors, dtype=np.float64)
     model = BinaryModel(
         job.name,
         options.svm_type,
         options.kernel_for(x.shape[1]),
-        np.asarray(solution.points(x, work.rows), dtype=np.float64),
+        vectors,
         solution.coef,
         solution.rho,
         solution.labels,

@@ -65,7 +65,7 @@ def train_configuration(
     counts_of = dict(zip(labels.tolist(), counts.tolist()))
     check_classes(tree, counts_of, "the data", names=data.name_of, least=least)
     if is_sparse(x) and (
-        settings.fits_normalisation or not all(job.options.keeps_sparse for job in jobs)
+        settings.nsv is not None or not all(job.options.keeps_sparse for job in jobs)
     ):
         x = np.asarray(x)
     if settings.fits_normalisation:

@@ -56,7 +56,10 @@ class Tables:
         for job in jobs:
             kernel = job.options.kernel_for(x.shape[1])
             if job.options.packing == "nodes" and (
-                not KERNELS[kernel.kind].in_libsvm or kernel.kind == "rbf" and megabytes
+                not KERNELS[kernel.kind].in_libsvm
+                or kernel.kind == "rbf"
+                and megabytes
+                and not is_sparse(x)
             ):
                 groups.setdefault(kernel, []).append(job)
         for kernel, group in groups.items():

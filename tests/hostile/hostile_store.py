@@ -38,6 +38,7 @@ from agfmc.core.forest import Forest
 from agfmc.core.models import MergedModel, NodeModel, Kernel, LearnedDecoder
 from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import Normalisation
+from agfmc.core.points import SparsePoints
 from agfmc.core.provenance import Provenance
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 
@@ -93,6 +94,8 @@ def models():
     found["votes"] = replace(
         found["pairs"], machines=replace(machines, a=none, b=none, any_width=True)
     )
+    sparse = SparsePoints.of_matrix(machines.sv)
+    found["sparse"] = replace(found["pairs"], machines=replace(machines, sv=sparse))
     found["table"] = replace(found["pairs"], recipe=RECIPE)
     for name in ("pairs", "mixed"):
         one = found[name]
@@ -239,6 +242,7 @@ _DTYPES = {
         Forest,
         NodeModel,
         mbm._StoredMap,
+        mbm._StoredPoints,
         ProbabilityMap,
         CalibrationPoints,
         LearnedDecoder,
@@ -284,7 +288,7 @@ def put_together(header, arrays, *, tail=b"", **start):
     return sealed(header, b"".join(blobs) + tail, **start)
 
 
-def sealed(header, body, *, major=1, minor=2, length=None, size=None, magic=mbm.MAGIC):
+def sealed(header, body, *, major=1, minor=3, length=None, size=None, magic=mbm.MAGIC):
     """A .mbm file of these bytes with a checksum that agrees."""
     text = header if isinstance(header, bytes) else header.encode("utf-8", "surrogatepass")
     text += b" " * (-len(text) % 64)

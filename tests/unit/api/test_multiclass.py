@@ -425,12 +425,29 @@ def test_sparse_points_of_linear_classifiers(settings):
         agfmc.train("ovr", broken, y)
 
 
-@pytest.mark.parametrize("settings", [{}, {"learner": "linear", "normalise": True}])
+@pytest.mark.parametrize(
+    "settings", [{"learner": "trees"}, {"kernel": "laplacian"}, {"n_components": 2}]
+)
 def test_sparse_points_become_dense_where_the_learner_needs_it(settings):
     x, y = points()
     dense, sparse = (estimator(**settings).fit(X, y) for X in (x, csr_matrix(x)))
     for new in (x, csr_matrix(x)):
         assert np.array_equal(sparse.predict_proba(new), dense.predict_proba(x))
+
+
+def test_sparse_points_are_scaled_without_centring():
+    x, y = points()
+    sparse = estimator(learner="linear", normalise=True).fit(csr_matrix(x), y)
+    scaled = estimator(learner="linear", normalise=False).fit(
+        sparse.configuration_.normalisation.apply(x), y
+    )
+    assert not sparse.configuration_.normalisation.mean.any()
+    for new in (x, csr_matrix(x)):
+        np.testing.assert_allclose(
+            sparse.predict_proba(new),
+            scaled.predict_proba(sparse.configuration_.normalisation.apply(x)),
+            atol=1e-5,
+        )
 
 
 def test_sparse_points_are_refused_by_estimators_that_take_none():

@@ -1,17 +1,28 @@
 """Sparse points: read, trained on and classified as the whole table would be."""
 
+from dataclasses import replace
+
+import agfmc
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from agfmc.data.types import Dataset
 from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import fit_normalisation
 from agfmc.prediction.decoding import Decoding
-from agfmc.core.points import is_sparse, SparsePoints
+from agfmc.prediction.margins import margins_of
+from agfmc.deployment.steps import steps_of
+from agfmc.models.join import join
+from agfmc.models.privacy import training_rows
+from agfmc.core.points import is_sparse, SparsePoints, unique_rows
 from agfmc.control.parse import parse
-from agfmc.core.errors import AgfmcWarning, DataError
+from agfmc.core.errors import AgfmcWarning, DataError, ModelError
 from agfmc.training import fit as fit_module, kernel_tables
-from agfmc.data import training
+from agfmc.core.models import Kernel
+from agfmc.data import normalisation, training
+from agfmc.kernels.values import PreparedKernel
+from agfmc.models import mbm
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.data.reading import iter_points, read_training
@@ -19,6 +30,7 @@ from agfmc.models.libsvm import format_svm_model
 from agfmc.learners.protocol import plan_jobs
 from agfmc.data.types import InputFormat
 from data_files import write_cls, write_vec
+from own_warnings import own_warnings
 
 CODE = '"" 0/1; "" 0/2; "" 1/2; {0 1 2}'
 LINEAR = [
@@ -90,7 +102,14 @@ def test_sparse_points():
     w = np.random.default_rng(1).normal(size=(30, 2))
     np.testing.assert_allclose(sparse @ w, x @ w, atol=1e-14)
     np.testing.assert_allclose(sparse.combined(w[:20, 0]), w[:20, 0] @ x, atol=1e-14)
-    np.testing.assert_allclose(sparse[:4].products(sparse[3:]), x[:4] @ x[3:].T, atol=1e-14)
+    np.testing.assert_allclose(sparse.squared_lengths, (x**2).sum(axis=1), atol=1e-14)
+    np.testing.assert_array_equal(sparse[7], x[7])
+    np.testing.assert_array_equal(list(sparse), x)
+    joined = SparsePoints.joined([sparse, x[:, :20]], 30)
+    np.testing.assert_array_equal(joined, np.r_[x, np.c_[x[:, :20], np.zeros((20, 10))]])
+    twice = np.r_[0, 3, 0, 5, 3, 0]
+    for found, expected in zip(unique_rows(sparse[twice]), unique_rows(x[twice])):
+        np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(sparse.counts, (x != 0).sum(axis=1))
 
 
@@ -196,10 +215,125 @@ def test_leaving_out_single_samples():
         np.testing.assert_allclose(other.platt, one.platt, rtol=1e-6)
 
 
-def test_other_kernels_take_the_table():
+@pytest.mark.parametrize("platt", ["loo", "cv"])
+@pytest.mark.parametrize("text", ["-g 0.1", "-t 1 -g 0.3 -r 1", "-t 3 -g 0.02", "-s 1 -n 0.3"])
+def test_kernel_machines_are_those_of_the_table(text, platt):
     x, y = points(60, 40)
-    for one, other in zip(trained(x, y, "-g 0.1"), trained(sparse_of(x), y, "-g 0.1")):
+    if "-s 1" in text:
+        platt = "cv"
+    for one, other in zip(
+        trained(x, y, text, platt=platt), trained(sparse_of(x), y, text, platt=platt)
+    ):
+        assert is_sparse(other.sv) and np.array_equal(other.sv, one.sv)
+        assert np.array_equal(other.coef, one.coef) and other.rho == one.rho
+        np.testing.assert_allclose(other.platt, one.platt, rtol=1e-6)
+        assert format_svm_model(replace(other, platt=None)) == format_svm_model(
+            replace(one, platt=None)
+        )
+
+
+def test_kernels_that_need_a_table_take_dense_points():
+    x, y = points(60, 40)
+    text = "-t laplacian -g 0.1"
+    for one, other in zip(trained(x, y, text), trained(sparse_of(x), y, text)):
         assert format_svm_model(one) == format_svm_model(other)
+
+
+@pytest.mark.parametrize("kind", ["rbf", "polynomial", "sigmoid", "linear"])
+def test_kernel_values_of_sparse_points(kind):
+    x, _ = points(30, 40)
+    x[4] *= 1e4  # the products would have no digits left for rbf
+    x[5] = x[4]
+    x[5, 3] += 0.1
+    kernel = Kernel(kind, 0.3, 0.5, 3)
+    values = PreparedKernel(kernel, sparse_of(x)).values(sparse_of(x[3:9]))
+    np.testing.assert_allclose(values, PreparedKernel(kernel, x).values(x[3:9]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("control", ["one-vs-one", "one-vs-rest"])
+@pytest.mark.parametrize("normalise", [False, True])
+def test_the_whole_table_is_never_made(tmp_path, monkeypatch, control, normalise):
+    x, y = points(60, 300)
+    new, _ = points(40, 300, seed=1)
+    settings = {"learner": agfmc.SVM(C=2, gamma="scale"), "normalise": normalise}
+    with own_warnings():  # of constant features
+        dense = agfmc.train(control, x, y, **settings)
+    make = SparsePoints.__array__
+
+    def some(points, *more, **words):
+        assert len(points) < 30
+        return make(points, *more, **words)
+
+    monkeypatch.setattr(SparsePoints, "__array__", some)
+    monkeypatch.setattr(normalisation, "_BLOCK", 3000)
+    with own_warnings():
+        model = agfmc.train(control, csr_array(x), y, **settings)
+    path = str(tmp_path / "m.mbm")
+    agfmc.save(path, model)
+    again = agfmc.load(path)
+    assert is_sparse(again.machines.sv) and len(model.machines.sv) <= 60
+    p = agfmc.Classifier(model).probabilities(csr_array(new))
+    np.testing.assert_allclose(p, agfmc.Classifier(dense).probabilities(new), atol=1e-9)
+    assert np.ptp(p[:, 0]) > 0.5
+    for points_ in (csr_array(new), new):
+        assert agfmc.Classifier(again).probabilities(points_).tobytes() == p.tobytes()
+    if normalise:
+        assert not again.normalisation.mean.any()
+        assert np.array_equal(again.normalisation.scale, dense.normalisation.scale)
+
+
+def test_other_forms_of_a_sparse_model(tmp_path):
+    x, y = points(60, 40)
+    forms = []
+    for points_ in (x, csr_array(x)):
+        settings = {"options": "-g 0.1", "normalise": False, "calibration": 0}
+        model = agfmc.train("one-vs-one", points_, y, **settings)
+        plain = replace(model, machines=replace(model.machines, a=np.ones(3), b=np.zeros(3)))
+        for form in ("svm", "ascii"):
+            agfmc.export(str(tmp_path / form), plain, form)
+        assert is_sparse(plain.machines.sv) == (points_ is not x)
+        joined = join([plain, plain])
+        forms.append(
+            [
+                (tmp_path / "svm").read_text(),
+                (tmp_path / "ascii").read_text(),
+                steps_of(plain).kernel_sums[0].sv.tolist(),
+                training_rows(plain),
+                agfmc.Classifier(joined).probabilities(x[:9]).round(12).tolist(),
+                margins_of(plain)[2].__round__(9),
+            ]
+        )
+    assert forms[0] == forms[1]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"index": [0, 40, 1]},
+        {"index": [0, -1, 1]},
+        {"index": [2, 2, 1]},
+        {"value": [1.0, 0.0, 1.0]},
+        {"value": [1.0, np.nan, 1.0]},
+        {"value": [1.0]},
+        {"indptr": [0, 3, 2, 3]},
+        {"indptr": [0, 1]},
+        {"indptr": []},
+    ],
+    ids=str,
+)
+def test_entries_that_lie_are_refused(unchecked, tmp_path, monkeypatch, lie):
+    x, y = points(60, 40)
+    model = agfmc.train("one-vs-one", csr_array(x), y, options="-g 0.1", normalise=False)
+    stored = {"indptr": np.arange(4), "index": np.array([0, 1, 2]), "value": np.ones(3)}
+    stored = {"indptr": [0, 2, 2, 3], "index": [0, 1, 1], "value": [1.0, 2.0, 3.0]} | lie
+    stored = {
+        name: np.array(part, "f8" if name == "value" else "i8") for name, part in stored.items()
+    }
+    monkeypatch.setattr(mbm._StoredPoints, "of", lambda points: mbm._StoredPoints(**stored))
+    path = str(tmp_path / "m.mbm")
+    agfmc.save(path, model)
+    with pytest.raises(ModelError, match="damaged or not made by this suite: "):
+        agfmc.load(path)
 
 
 @pytest.mark.few(4)
@@ -243,8 +377,8 @@ def test_points_in_a_mapped_file(tmp_path, monkeypatch):
 # -- classification -----------------------------------------------------------------------------
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("text", ["learner=linear", "-t 0"])
+@pytest.mark.few(2)
+@pytest.mark.parametrize("text", ["learner=linear", "-t 0", "-g 0.05"])
 def test_commands(tmp_path, monkeypatch, run, text):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training, "_TABLE", 1000)
@@ -256,9 +390,9 @@ def test_commands(tmp_path, monkeypatch, run, text):
     monkeypatch.setattr(
         fit_module,
         "_flat",
-        lambda solution, x, rows, flat=fit_module._flat: (
+        lambda solution, x, *more, flat=fit_module._flat: (
             seen.append(is_sparse(x)),
-            flat(solution, x, rows),
+            flat(solution, x, *more),
         )[1],
     )
     run("multi_borders", "-M", "-+", text, "plan", "trn", "m", "c")

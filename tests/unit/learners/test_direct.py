@@ -13,6 +13,7 @@ import pytest
 
 from agfmc.core.provenance import Provenance
 from agfmc.core.version import __version__
+from agfmc.data.normalisation import Normalisation
 from agfmc.data.types import InputFormat
 from agfmc.prediction.decoding import Decoding
 from agfmc.models.description import class_sums
@@ -32,7 +33,6 @@ from agfmc.training.run import train, write_node
 from agfmc.models.control_files import write_control
 from agfmc.models.mbm import read_store, write_store
 from agfmc.data.libagf import read_cls, read_std, read_vec
-from agfmc.data.normalisation import Normalisation
 from agfmc.core.weights import Weights
 from data_files import write_cls, write_vec
 
