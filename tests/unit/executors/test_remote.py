@@ -75,7 +75,10 @@ def jobs_of(text=CODE):
 def same(one, other):
     for field in fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)
-        assert a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a == b, field.name
+        if isinstance(a, (np.ndarray, SparsePoints)):
+            assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), field.name
+        else:
+            assert a == b, field.name
 
 
 @pytest.mark.few()
