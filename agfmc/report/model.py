@@ -292,7 +292,7 @@ def _column_cells(info, column, missing):
         becomes = fill
     elif fill is not None:
         becomes = f"{fill:g}"
-    elif column["indicator"] or info["missing"] == "keep" and words is not None:
+    elif column["indicator"] or words is not None:
         becomes = "0"
     elif info["missing"] == "keep":
         becomes = "missing"

@@ -40,7 +40,7 @@ age                                  number         2  3, indicator
 colour�[31m                          words          2  red           blue, red
 {"n" * 35}  words         16  0, indicator  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (15)
 last                                 number         1  error
-town                                 words          2  error         Bonn, rest; all others are rest
+town                                 words          2  0             Bonn, rest; all others are rest
 age group                            order          1  1             young < old
 """
 
