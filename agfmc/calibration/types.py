@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ..core.errors import one_line
 from ..core.models import LearnedDecoder
+from ..core.rows import optional_field
 import numpy as np
 
 
@@ -63,7 +64,7 @@ class CalibrationPoints:
     cumulative: Annotated[np.ndarray, "<f8", 1]
     p_largest: Annotated[np.ndarray, "<f8", 1]
     right: Annotated[np.ndarray, "|b1", 1]
-    left: Annotated[np.ndarray | None, "<f8", 1] = field(default=None, metadata={"optional": True})
+    left: Annotated[np.ndarray | None, "<f8", 1] = optional_field()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 from .forest import Forest
 from .kernels import KERNELS
 from .provenance import Provenance
+from .rows import optional_field
 import numpy as np
 
 
@@ -25,8 +26,8 @@ class Kernel:
     gamma: float = 0.0
     coef0: float = 0.0
     degree: int = 0
-    columns: tuple[Annotated[int, range(2**31)], Annotated[int, range(2**31)]] | None = field(
-        default=None, metadata={"optional": True}
+    columns: tuple[Annotated[int, range(2**31)], Annotated[int, range(2**31)]] | None = (
+        optional_field()
     )
 
     @property
@@ -100,7 +101,7 @@ class NodeModel:
     k: int = 0
     weights: Annotated[np.ndarray | None, "<f8", 2] = None
     w: Annotated[np.ndarray | None, "<f4", 1] = None
-    forest: Forest | None = field(default=None, metadata={"optional": True})
+    forest: Forest | None = optional_field()
     held_out: np.ndarray | None = field(default=None, metadata={"stored": False})
 
     @property
@@ -150,7 +151,7 @@ class MergedModel:
     orientation: Annotated[np.ndarray, "|i1", 1]
     provenances: tuple[Provenance, ...]
     any_width: bool = False
-    forest: Forest | None = field(default=None, metadata={"optional": True})
+    forest: Forest | None = optional_field()
 
     @property
     def count(self) -> int:

@@ -19,7 +19,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -31,6 +31,7 @@ from ..control.write import format_tree
 from ..core.errors import ControlError, ModelError, one_line
 from ..core.models import MergedModel, NodeModel
 from ..core.points import is_sparse, SparsePoints
+from ..core.rows import optional_field
 from ..data.normalisation import JoinedNormalisation, Normalisation
 from ..files.atomic import checked, replacing
 from ..files.codec import decode, encode, strict_json
@@ -52,10 +53,8 @@ class _StoredMap:
 
     matrix: Annotated[np.ndarray | None, "<f4", 2]
     mean: Annotated[np.ndarray, "<f4", 1]
-    column: Annotated[np.ndarray | None, "<i4", 1] = field(
-        default=None, metadata={"optional": True}
-    )
-    scale: Annotated[np.ndarray | None, "<f4", 1] = field(default=None, metadata={"optional": True})
+    column: Annotated[np.ndarray | None, "<i4", 1] = optional_field()
+    scale: Annotated[np.ndarray | None, "<f4", 1] = optional_field()
 
     @classmethod
     def of(cls, normalisation):
@@ -121,8 +120,8 @@ class _Stored:
     calibration: Calibration | None
     recipe: TableRecipe | None
     made_by: Mapping[_Line, _Line]
-    normalisations: tuple[_StoredMap, ...] | None = field(default=None, metadata={"optional": True})
-    sparse: _StoredPoints | None = field(default=None, metadata={"optional": True})
+    normalisations: tuple[_StoredMap, ...] | None = optional_field()
+    sparse: _StoredPoints | None = optional_field()
 
 
 def write_store(path, configuration, made_by):

@@ -15,9 +15,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal, TYPE_CHECKING
+
+from ..core.rows import optional_field
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,9 +50,8 @@ def day_number(word: str, order: str) -> float | None:
         match = _LENGTH.fullmatch(word)
         if match is None:
             return None
-        days, hours, minutes, seconds = (
-            float(a or b or 0) for a, b in zip(match.groups()[:4], match.groups()[4:])
-        )
+        of_clock, of_iso = match.groups()[:4], match.groups()[4:]
+        days, hours, minutes, seconds = (float(a or b or 0) for a, b in zip(of_clock, of_iso))
         return days + (hours * 3600 + minutes * 60 + seconds) / 86400
     pattern, groups = _ORDERS[order]
     match = pattern.fullmatch(word)
@@ -89,7 +90,9 @@ def odd_words(words: Collection[str]) -> tuple[str, set[str]]:
     orders = (*_ORDERS, *_CLOCKS)
     odd = {order: {word for word in words if day_number(word, order) is None} for order in orders}
     order = min(odd, key=lambda order: len(odd[order]))
-    return order, odd[order] if 2 * len(set.intersection(*odd.values())) < len(words) else set()
+    if 2 * len(set.intersection(*odd.values())) < len(words):
+        return order, odd[order]
+    return order, set()
 
 
 def expected(order: str) -> str:
@@ -162,9 +165,7 @@ class DateRecipe:
     order: Literal["year first", "day first", "month first", "time of day", "duration"]
     first: Annotated[int, range(-719_162, 2_932_897)]
     cycles: tuple[Literal["hour", "weekday", "day of the year"], ...]
-    last: Annotated[int, range(-719_162, 2_932_897)] | None = field(
-        default=None, metadata={"optional": True}
-    )
+    last: Annotated[int, range(-719_162, 2_932_897)] | None = optional_field()
 
     @property
     def kind(self) -> str:
@@ -216,10 +217,8 @@ class DateRecipe:
         minutes = round((days + self.first) * 1440)
         day = date.fromordinal(minutes // 1440 + _EPOCH).isoformat()
         if "hour" in self.cycles:
-            time = f" {minutes % 1440 // 60:02}:{minutes % 60:02}"
-        else:
-            time = ""
-        return day + time
+            return f"{day} {minutes % 1440 // 60:02}:{minutes % 60:02}"
+        return day
 
     def values(self, words: Iterable[str]) -> np.ndarray:
         """The features (w, f) of words; NaN for those that are no dates.
@@ -229,29 +228,19 @@ class DateRecipe:
         """
         import numpy as np
 
-        orders = dict.fromkeys(
-            [self.order] if self.order in _CLOCKS else [self.order, "year first"]
-        )
-        days = np.array(
-            [
-                next(
-                    (day for order in orders if (day := day_number(word, order)) is not None),
-                    np.nan,
-                )
-                for word in words
-            ],
-            dtype=np.float64,
-        )
-        # days since 1970-01-01, a Thursday; weeks begin on Monday
-        angles = [
-            2 * np.pi * (days + 3 * (cycle == "weekday")) / PERIODS[cycle] for cycle in self.cycles
-        ]
-        return np.column_stack(
-            [
-                (days - self.first) * _CLOCKS.get(self.order, 1),
-                *(part for angle in angles for part in (np.sin(angle), np.cos(angle))),
-            ]
-        )
+        numbers = []
+        for word in words:
+            day = day_number(word, self.order)
+            if day is None and self.order not in _CLOCKS:
+                day = day_number(word, "year first")
+            numbers.append(day)
+        days = np.array(numbers, dtype=np.float64)  # None becomes NaN
+        columns = [(days - self.first) * _CLOCKS.get(self.order, 1)]
+        for cycle in self.cycles:
+            # days since 1970-01-01, a Thursday; weeks begin on Monday
+            angle = 2 * np.pi * (days + 3 * (cycle == "weekday")) / PERIODS[cycle]
+            columns += [np.sin(angle), np.cos(angle)]
+        return np.column_stack(columns)
 
 
 def _year(day):

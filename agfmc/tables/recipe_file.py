@@ -26,46 +26,19 @@ def check_table_recipe(recipe, fail):
     """Check that the columns of a `TableRecipe` have one part and one name each."""
     if not recipe.columns:
         raise fail("the recipe has no columns")
-    for one in recipe.columns:
-        words = one.categories
-        if (
-            isinstance(one.fill, str) or one.other is not None
-            if words is None
-            else (
-                not words
-                or len(set(words)) < len(words)
-                or one.fill not in (None, *words)
-                or one.other not in (None, *words)
-            )
-        ):
-            raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
-        kinds = [kind for kind in (words, one.date, one.order, one.pair) if kind is not None]
-        if len(kinds) > 1 or one.order is not None and len(set(one.order)) < max(2, len(one.order)):
-            raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
-        form = one.numbers
-        if form is not None and (
-            words is not None
-            or one.order is not None
-            or one.pair is not None
-            or form.serial != (one.date is not None)
-            or form.thousands == form.decimal
-            or len(set(form.limits)) < len(form.limits)
-        ):
-            raise fail(f"the numbers of the column '{one.name[:40]}' of the recipe are invalid")
-        if one.quantiles is not None and (
-            words is not None
-            or len(one.quantiles) != len(QUANTILES)
-            or list(one.quantiles) != sorted(one.quantiles)
-        ):
-            raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
+    for column in recipe.columns:
+        if not _is_valid(column):
+            raise fail(f"the column '{column.name[:40]}' of the recipe is invalid")
+        if column.numbers is not None and not _fits(column.numbers, column):
+            raise fail(f"the numbers of the column '{column.name[:40]}' of the recipe are invalid")
     if recipe.missing not in MISSING_POLICIES and not recipe.missing.startswith("value:"):
         raise fail("the recipe has an unknown way to treat missing values")
-    if sum(len(one.categories or ()) + 2 for one in recipe.columns) > _MOST_FEATURES:
+    if sum(len(column.categories or ()) + 2 for column in recipe.columns) > _MOST_FEATURES:
         raise fail("the recipe has too many features")
     if size_of_names(recipe.columns) > MOST_LETTERS:  # a long name, which each of many words has
         raise fail("the names of the features of the recipe are too long")
-    names = [one.name for one in recipe.columns]
-    if any(len(set(some)) < len(some) for some in (names, recipe.features, recipe.classes)):
+    names = [column.name for column in recipe.columns]
+    if not all(map(_differ, (names, recipe.features, recipe.classes))):
         raise fail("a name stands twice in the recipe")
     names = []
     for name, parts in itertools.groupby(recipe.columns, lambda column: column.source):
@@ -73,13 +46,41 @@ def check_table_recipe(recipe, fail):
         if pairs not in ([None], [PairRecipe(name, 0), PairRecipe(name, 1)]):
             raise fail(f"the column '{name[:40]}' of the recipe is invalid")
         names.append(name)
-    names += [
-        recipe.label,
-        *recipe.ids,
-        *(name for name in (recipe.weight, recipe.group) if name is not None),
-    ]
-    if len(set(names)) < len(names):
+    names += [recipe.label, *recipe.ids]
+    names += [name for name in (recipe.weight, recipe.group) if name is not None]
+    if not _differ(names):
         raise fail("a column of the recipe has two parts")
+
+
+def _differ(names):
+    return len(set(names)) == len(names)
+
+
+def _is_valid(column):
+    """Return whether the parts of the recipe of a column are of one kind, and of its words."""
+    words, order, quantiles = column.categories, column.order, column.quantiles
+    kinds = [words, column.date, order, column.pair]
+    if words is None:
+        fits = not isinstance(column.fill, str) and column.other is None
+    else:
+        known = {None, *words}
+        fits = words and _differ(words) and column.fill in known and column.other in known
+    if order is not None:
+        fits = fits and len(order) > 1 and _differ(order)
+    if quantiles is not None:
+        is_complete = words is None and len(quantiles) == len(QUANTILES)
+        fits = fits and is_complete and list(quantiles) == sorted(quantiles)
+    return fits and kinds.count(None) >= len(kinds) - 1
+
+
+def _fits(form, column):
+    """Return whether a form of numbers can be that of a column."""
+    return (
+        column.categories is column.order is column.pair is None
+        and form.serial == (column.date is not None)
+        and form.thousands != form.decimal
+        and _differ(form.limits)
+    )
 
 
 _RECIPE = Sidecar(

@@ -36,20 +36,17 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
     else:
         label = column_positions(table, (roles.label,), "`label`")
     weight, group = (() if name is None else (name,) for name in (roles.weight, roles.group))
-    parts = {
-        "the label": label,
-        **{
-            part: column_positions(table, names, part)
-            for part, names in (
-                ("`ids`", roles.ids),
-                ("`weight`", weight),
-                ("`group`", group),
-                ("`ignored`", roles.ignored),
-                ("`categorical`", roles.categorical),
-                ("`ordered`", [name for name, _ in roles.orders]),
-            )
-        },
+    names_of = {
+        "`ids`": roles.ids,
+        "`weight`": weight,
+        "`group`": group,
+        "`ignored`": roles.ignored,
+        "`categorical`": roles.categorical,
+        "`ordered`": [name for name, _ in roles.orders],
     }
+    parts = {"the label": label}
+    for part, names in names_of.items():
+        parts[part] = column_positions(table, names, part)
     taken: dict[int, str] = {}
     for part, positions in parts.items():
         for position in positions:
@@ -61,20 +58,15 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
                 )
             taken[position] = part
     features = tuple(
-        at
-        for at in range(len(table.names))
-        if taken.get(at, "`ordered`") in ("`ordered`", "`categorical`")
+        position
+        for position in range(len(table.names))
+        if taken.get(position) in (None, "`ordered`", "`categorical`")
     )
-    weight, group = (next(iter(parts[part]), None) for part in ("`weight`", "`group`"))
-    return Roles(
-        label[0] if label else None,
-        parts["`ids`"],
-        weight,
-        features,
-        frozenset(parts["`categorical`"]),
-        dict(zip(parts["`ordered`"], (words for _, words in roles.orders))),
-        group,
-    )
+    single = ("the label", "`weight`", "`group`")
+    label, weight, group = (next(iter(parts[part]), None) for part in single)
+    categorical = frozenset(parts["`categorical`"])
+    orders = dict(zip(parts["`ordered`"], (words for _, words in roles.orders)))
+    return Roles(label, parts["`ids`"], weight, features, categorical, orders, group)
 
 
 def column_positions(table: Table, names, part: str) -> tuple[int, ...]:

@@ -6,11 +6,11 @@ import functools
 import itertools
 import math
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TYPE_CHECKING
 
 from ..core.errors import UsageError
-from ..core.rows import by_name
+from ..core.rows import by_name, optional_field
 from .dates import DateRecipe
 from .places import metres_of, PairRecipe
 from .number_forms import NumberForm
@@ -50,21 +50,18 @@ class TableFormat:
     quotes: bool = True
     blanks: tuple[Word, ...] | None = None
     decimal: Word | None = None
-    encoding: Word | None = field(default=None, metadata={"optional": True})
+    encoding: Word | None = optional_field()
 
     def __post_init__(self):
         try:
-            known = self.encoding is None or "".encode(self.encoding) is not None
+            if self.encoding is not None:
+                "".encode(self.encoding)
         except (LookupError, ValueError):
-            known = False
-        if not known:
-            raise UsageError(f"`encoding`: there is no encoding {self.encoding!r}")
+            raise UsageError(f"`encoding`: there is no encoding {self.encoding!r}") from None
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"`decimal`: expected a point or a comma, found {self.decimal!r}")
-        bad = self.delimiter is not None and (
-            len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or ord(self.delimiter) > 127
-        )
-        if bad:
+        mark = self.delimiter
+        if mark is not None and (len(mark) != 1 or mark in '"\r\n\0' or not mark.isascii()):
             raise UsageError(
                 "expected one character that is neither a quote nor a line break as "
                 f"the delimiter, found {self.delimiter!r}"
@@ -80,7 +77,7 @@ class TableFormat:
             layout = recipe.layout
         blanks = {*recipe.blanks, *(layout.blanks or ())}
         if blanks == {""} and layout.blanks is None:  # of a table whose cells had types
-            words = {*recipe.classes}.union(*(one.categories or () for one in recipe.columns))
+            words = {*recipe.classes}.union(*(column.categories or () for column in recipe.columns))
             if words.isdisjoint(BLANKS):
                 return layout
             blanks = {*BLANKS} - words
@@ -117,8 +114,8 @@ class ColumnRoles:
     min_words: Annotated[int, range(1, 2**62)] | None = None
     ordered: tuple[Word, ...] = ()
     group: Word | None = None
-    group_places: Word | None = field(default=None, metadata={"optional": True})
-    fold_case: bool | None = field(default=None, metadata={"optional": True})
+    group_places: Word | None = optional_field()
+    fold_case: bool | None = optional_field()
 
     def __post_init__(self):
         if self.group_places is not None:
@@ -171,14 +168,12 @@ class ColumnRecipe:
     categories: tuple[Word, ...] | None = None
     fill: Annotated[float, (-LARGEST, LARGEST)] | Word | None = None
     indicator: bool = False
-    date: DateRecipe | None = field(default=None, metadata={"optional": True})
-    other: Word | None = field(default=None, metadata={"optional": True})
-    order: tuple[Word, ...] | None = field(default=None, metadata={"optional": True})
-    numbers: NumberForm | None = field(default=None, metadata={"optional": True})
-    quantiles: tuple[Annotated[float, (-LARGEST, LARGEST)], ...] | None = field(
-        default=None, metadata={"optional": True}
-    )
-    pair: PairRecipe | None = field(default=None, metadata={"optional": True})
+    date: DateRecipe | None = optional_field()
+    other: Word | None = optional_field()
+    order: tuple[Word, ...] | None = optional_field()
+    numbers: NumberForm | None = optional_field()
+    quantiles: tuple[Annotated[float, (-LARGEST, LARGEST)], ...] | None = optional_field()
+    pair: PairRecipe | None = optional_field()
 
     @property
     def source(self) -> str:
@@ -232,7 +227,7 @@ class ColumnRecipe:
     @functools.cached_property
     def feature_of(self) -> dict[str, int]:
         """{category: its place among the features}."""
-        return {word: at for at, word in enumerate(self.categories or ())}
+        return {word: place for place, word in enumerate(self.categories or ())}
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:
@@ -278,11 +273,11 @@ class TableRecipe:
     missing: Word = "error"
     source: Word = ""
     blanks: tuple[Word, ...] = BLANKS
-    group: Word | None = field(default=None, metadata={"optional": True})
-    layout: TableFormat | None = field(default=None, metadata={"optional": True})
-    roles: ColumnRoles | None = field(default=None, metadata={"optional": True})
-    fold_case: bool | None = field(default=None, metadata={"optional": True})
-    label_kind: Literal["bool", "int"] | None = field(default=None, metadata={"optional": True})
+    group: Word | None = optional_field()
+    layout: TableFormat | None = optional_field()
+    roles: ColumnRoles | None = optional_field()
+    fold_case: bool | None = optional_field()
+    label_kind: Literal["bool", "int"] | None = optional_field()
 
     def key_of(self, cell: str) -> str:
         """What tells a cell from others of a column of words or classes."""
@@ -331,18 +326,20 @@ class TableRecipe:
     @functools.cached_property
     def starts(self) -> tuple[int, ...]:
         """The position of the first feature of each column."""
-        return (0, *itertools.accumulate(len(one.features) for one in self.columns))[:-1]
+        return (0, *itertools.accumulate(len(column.features) for column in self.columns))[:-1]
 
 
 def size_of_names(columns: tuple[ColumnRecipe, ...]) -> int:
     """The letters of the names of all features: each has that of its column."""
-    return sum(
-        (len(one.name) + 11) * (2 + len(one.categories or ()))
-        + sum(map(len, one.categories or ()))
-        + 6 * (len(one.name) + 29) * (one.date is not None)
-        + 2 * (len(one.name) + 6) * (one.numbers is not None)
-        for one in columns
-    )
+    size = 0
+    for column in columns:
+        words = column.categories or ()
+        size += (len(column.name) + 11) * (2 + len(words)) + sum(map(len, words))
+        if column.date is not None:
+            size += 6 * (len(column.name) + 29)
+        if column.numbers is not None:
+            size += 2 * (len(column.name) + 6)
+    return size
 
 
 def plain_word(cell: str) -> str:
