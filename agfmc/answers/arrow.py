@@ -49,22 +49,16 @@ class AnswerArrow:
             writer = None
 
             def add(columns, formatted):
-                flags = [
-                    pa.array(list(map(flags_text, column)), pa.string())
-                    for column in columns[len(id_columns) :]
-                ]
-                copied = [
-                    pa.array(np.arange(column.start, column.stop))
-                    if isinstance(column, range)
-                    else pa.array(column, pa.string())
-                    for column in columns[: len(id_columns)]
-                ]
-                waiting.append(
-                    pa.table(
-                        [*copied, *map(self._array, kinds, formatted), *flags],
-                        [*id_columns, *self.names],
-                    )
-                )
+                copied = []
+                for column in columns[: len(id_columns)]:
+                    if isinstance(column, range):
+                        copied.append(pa.array(np.arange(column.start, column.stop)))
+                    else:
+                        copied.append(pa.array(column, pa.string()))
+                arrays = [*copied, *map(self._array, kinds, formatted)]
+                for column in columns[len(id_columns) :]:
+                    arrays.append(pa.array(list(map(flags_text, column)), pa.string()))
+                waiting.append(pa.table(arrays, [*id_columns, *self.names]))
                 if sum(map(len, waiting)) >= _ROWS:
                     write_out()
 
@@ -89,12 +83,10 @@ class AnswerArrow:
     def _array(self, kind, column):
         pa = _pyarrow()
         if kind == "set":
-            return pa.array(
-                texts_of_sets(
-                    column, lambda members: BETWEEN.join([self.words[number] for number in members])
-                ),
-                pa.string(),
+            texts = texts_of_sets(
+                column, lambda members: BETWEEN.join([self.words[number] for number in members])
             )
+            return pa.array(texts, pa.string())
         if kind == "number":
             return pa.array(column, pa.float64(), from_pandas=True)  # NaN is null
         return pa.array(self.words, pa.string()).take(pa.array(column, mask=column < 0))

@@ -36,7 +36,9 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
         recipe = recipe_of_points(base, points.d) or TableRecipe(
             tuple(ColumnRecipe(f"f{i + 1}") for i in range(points.d)), "class", ()
         )
-        names, y = _classes(base, points.n) if labels else ({}, None)
+        y = None
+        if labels:
+            names, y = _classes(base, points.n)
         with _rows_of_ids(f"{base}.ids", points.n) as ids:
             header = [*next(ids), *dict.fromkeys(column.source for column in recipe.columns)]
             header += [recipe.label] * labels
@@ -61,13 +63,14 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
 def _classes(base, n):
     """({label: word}, labels (n,)); a rejected point has no word."""
     y = read_cls(f"{base}.cls", n, negative=True)
-    classes = [label for label in np.unique(y).tolist() if label >= 0]
+    labels = np.unique(y)
+    classes = labels[labels >= 0].tolist()
     path = f"{base}.names"
     if os.path.exists(path):
         names = read_names_of(path, classes)
     else:
         names = {label: str(label) for label in classes}
-    return {**names, **{label: "" for label in np.unique(y[y < 0]).tolist()}}, y
+    return dict.fromkeys(labels[labels < 0].tolist(), "") | names, y
 
 
 @contextmanager
@@ -116,10 +119,9 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
                 cells = _formed_cells(cells, encoded, column.numbers)
         else:
             encoded = part
-            where = np.where(
-                part[:, : len(words)].any(axis=1), part[:, : len(words)].argmax(axis=1), len(words)
-            )
-            cells = [*map([*words, ""].__getitem__, where.tolist())]
+            is_word = part[:, : len(words)]
+            code = np.where(is_word.any(axis=1), is_word.argmax(axis=1), len(words))
+            cells = [*map([*words, ""].__getitem__, code.tolist())]
         wrong = ((encoded != 0) & (encoded != 1)).any(axis=1)
         if words is not None:
             wrong |= encoded.sum(axis=1) > 1
@@ -151,13 +153,14 @@ def _formed_cells(numbers, encoded, form):
 def _numbers(values):
     """The shortest decimals that are these float32 values (n,), read in float64 too."""
     texts = values.astype("U")
-    same = texts.astype(np.float64).astype(np.float32) == values
-    whole = (values == np.rint(values)) & (np.abs(values) < 1e15) & (values != 0)
-    cells = [
-        text if good else repr(value)
-        for text, good, value in zip(texts.tolist(), same.tolist(), values.tolist())
-    ]
-    return [
-        str(int(value)) if plain else cell.removesuffix(".0")
-        for cell, plain, value in zip(cells, whole.tolist(), values.tolist())
-    ]
+    is_same = texts.astype(np.float64).astype(np.float32) == values
+    is_plain = (values == np.rint(values)) & (np.abs(values) < 1e15) & (values != 0)
+    cells = []
+    columns = (values, texts, is_same, is_plain)
+    for value, text, same, plain in zip(*(column.tolist() for column in columns)):
+        if plain:
+            text = str(int(value))
+        elif not same:
+            text = repr(value)
+        cells.append(text.removesuffix(".0"))
+    return cells

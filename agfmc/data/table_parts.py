@@ -100,27 +100,29 @@ def _rows_of(table, recipe, source):
     roles = form.roles
     requested = recipe.stratified or recipe.rows is not None or roles.label is not None
     needs_y = form.labels and requested
-    names, _ = survey_classes(table, roles) if needs_y else ((), None)
-    classes = {name: i for i, name in enumerate(names)}
+    classes = {}
+    key_of = plain_word
+    if needs_y:
+        names, _ = survey_classes(table, roles)
+        classes = {name: number for number, name in enumerate(names)}
+        if roles.fold_case:
+            key_of = folded_word
     where = resolve_roles(table, roles, needs_y)
+    requested = {where.label: "words", where.group: "words"}
+    requested.pop(None, None)
     count = 0
-    y = []
-    groups = []
-    for block in table.blocks(
-        {at: "words" for at in (where.label, where.group) if at is not None} or {0: "text"}
-    ):
+    y: list = []
+    groups: list = []
+    for block in table.blocks(requested or {0: "text"}):
         count += block.rows
         if needs_y:
-            key_of = folded_word if roles.fold_case else plain_word
             y.append(class_numbers(table, block, where.label, classes, key_of))
         if where.group is not None:
             groups += row_groups(table, block, where.group)
     data = Dataset(np.empty((count, 0), np.float32), np.concatenate(y) if needs_y else None)
     if roles.group_places is not None and form.groups is None:
-        groups = place_groups(table, roles.group_places)
-    elif where.group is None:
-        groups = None
-    if groups is not None:
+        return with_groups(data, place_groups(table, roles.group_places))
+    if where.group is not None:
         return with_groups(data, groups)
     return with_groups_of(data, source, form)
 
@@ -128,22 +130,15 @@ def _rows_of(table, recipe, source):
 def _cells(table, part_of):
     """Yield (part, its rows (m,), ascending, columns of their cells) of each block of a table."""
     first = 0
-    positions = range(len(table.names))
-    for block in table.blocks(dict.fromkeys(positions, "text")):
+    for block in table.blocks(dict.fromkeys(range(len(table.names)), "text")):
         chosen = part_of[first : first + block.rows]
         order = np.argsort(chosen, kind="stable")
         present, starts = np.unique(chosen[order], return_index=True)
         for i, rows in zip(present.tolist(), np.split(order, starts[1:])):
             if i >= 0:
                 numbers = rows.tolist()
-                yield (
-                    i,
-                    first + rows,
-                    [
-                        [column[row] for row in numbers]
-                        for column in map(block.__getitem__, positions)
-                    ],
-                )
+                columns = [[cells[row] for row in numbers] for cells in block.columns.values()]
+                yield i, first + rows, columns
         first += block.rows
     if first != len(part_of):
         raise DataError("has changed while it was read", file=table.file)

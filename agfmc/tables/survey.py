@@ -75,10 +75,10 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     classes, _ = _decide_classes(label, where.label, roles, findings)
     is_default = roles.missing is None
     if is_default:
-        roles = replace(
-            roles,
-            missing="indicator" if any(facts.missing for facts in columns.values()) else "error",
-        )
+        missing = "error"
+        if any(facts.missing for facts in columns.values()):
+            missing = "indicator"
+        roles = replace(roles, missing=missing)
     recipes = {}
     for position, facts in columns.items():
         if isinstance(facts, PairFacts):
@@ -110,16 +110,17 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             features.append(recipe)
         else:
             features += recipe
+    name_of = dict(enumerate(table.names))
     recipe = TableRecipe(
         tuple(features),
         label.name,
         classes,
-        tuple(table.names[at] for at in where.ids),
-        None if where.weight is None else table.names[where.weight],
+        tuple(name_of[position] for position in where.ids),
+        name_of.get(where.weight),
         roles.missing,
         one_line(os.path.basename(table.file)),
         tuple(sorted(table.blanks)),
-        None if where.group is None else table.names[where.group],
+        name_of.get(where.group),
         fold_case=roles.fold_case or None,
         label_kind=table.kind_of(where.label),
     )
@@ -316,15 +317,11 @@ def _decide_classes(label, position, roles, findings):
 def _is_quantity(words, rows):
     """True if many numbers stand in few rows each that have fractions, or, still more, gaps."""
     k = len(words)
-    if _FEW_ROWS < k and rows < 10 * k:
-        values = list(map(number_of, words))
-    else:
-        values = [None]
-    if None in values:
+    values = list(map(number_of, words))
+    if k <= _FEW_ROWS or rows >= 10 * k or None in values:
         return False
-    return (
-        any(value % 1 for value in values) or k > _MANY_CLASSES and max(values) - min(values) >= k
-    )
+    has_gaps = k > _MANY_CLASSES and max(values) - min(values) >= k
+    return has_gaps or any(value % 1 for value in values)
 
 
 def _join_spellings(facts, is_folded, findings, given=()):
@@ -562,11 +559,9 @@ def _decide_words(facts, position, roles, findings):
 def _with_rare_words(facts, least):
     """({word: rows}, rare ones under one word; that word, or None where there are none)."""
     if least is None:
-        many = len(facts.words) >= _MANY_WORDS and not facts.categorical
-        if many:
+        least = 1
+        if len(facts.words) >= _MANY_WORDS and not facts.categorical:
             least = _RARE
-        else:
-            least = 1
     frequent = {word: rows for word, rows in facts.words.items() if rows >= least}
     rare = facts.rows - sum(frequent.values())
     if not rare or facts.endless:
