@@ -152,10 +152,14 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
     words, codes = _complete(other, column)
     order = _order(answers, other, keys)
     weights = _weights(other, weight, source)
-    truth = Words(_spelled(source, answers, columns, words), codes[order])
+    first, answered = _names_of_answers(source, answers, columns)
+    if source.fold_case:  # each as the answers spell it
+        spelling = _spelling(answered.union(first))
+        words = tuple(spelling.get(folded_word(word), word) for word in words)
+    truth = Words(words, codes[order])
     if weights is not None:
         weights = weights[order]
-    names, known = _names(source, answers, columns, truth)
+    names = _names(first, answered, answers, columns, truth)
     number = {name: index for index, name in enumerate(names)}
     result = _numbered(answers.cells[columns.predicted], number)
     p, winner = _probabilities(answers, columns, number, result)
@@ -163,7 +167,7 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
         _numbered(truth, number),
         result,
         np.arange(len(names)),
-        len(names) if known else None,
+        len(names) if first else None,
         winner,
         p,
         weights,
@@ -217,16 +221,14 @@ def _default_truth(table, names, source, columns):
     if not (alike or classes or is_stream(source.path)):
         classes = _answered(source, columns)
     if not alike and classes and not is_stream(table.file):
-        if source.data is None:
-            layout = source.layout
-        else:
+        layout = source.layout
+        if source.data is not None:
             layout = source.data_layout
         with open_answers(table.file, layout) as again:
             cells = again.read(dict.fromkeys(names, "words")).cells
+        key_of = plain_word
         if source.fold_case:
             key_of = folded_word
-        else:
-            key_of = plain_word
         keys = set(map(key_of, classes))
         alike = [
             name
@@ -443,22 +445,18 @@ def _names_of_answers(source, answers, columns):
     first = list(dict.fromkeys([*source.names, *columns.p.values()]))
     answered = {plain_word(word) for word in answers.cells[columns.predicted].words}
     if columns.sets is not None:
-        answered |= {word for one in set(answers.cells[columns.sets]) for word in one}
+        answered = answered.union(*set(answers.cells[columns.sets]))
     return first, answered
 
 
-def _spelled(source, answers, columns, words):
-    """True classes, each as the answers spell it where case and blanks do not count."""
-    if not source.fold_case:
-        return words
-    first, answered = _names_of_answers(source, answers, columns)
-    spelling = {folded_word(name): name for name in answered.union(first)}
-    return tuple(spelling.get(folded_word(word), word) for word in words)
+def _spelling(names):
+    """{what tells a class where case and blanks do not count: its name}."""
+    return {folded_word(name): name for name in names}
 
 
 def _hint_of_spelling(unknown, known):
     """What helps where a class differs from a known one in case or blanks alone, else ""."""
-    spelling = {folded_word(name): name for name in known}
+    spelling = _spelling(known)
     for word in unknown:
         if folded_word(word) in spelling:
             return (
@@ -468,16 +466,16 @@ def _hint_of_spelling(unknown, known):
     return ""
 
 
-def _names(source, answers, columns, truth):
-    """(names of all classes in their order, True where they are known to be all)."""
-    first, answered = _names_of_answers(source, answers, columns)
+def _names(first, answered, answers, columns, truth):
+    """The names of all classes, first those that `_names_of_answers` gives first."""
     true = {plain_word(word) for word in truth.words}
+    known = answered.union(first)
     column = f"column '{one_line(columns.predicted)}'"
-    if not true & answered.union(first):
+    if not true & known:
         raise DataError(
             f"no answer is one of the true classes {listed_names(sorted(true))}: "
             "`truth` names another column than theirs?"
-            + _hint_of_spelling(ordered_words(true), answered.union(first)),
+            + _hint_of_spelling(ordered_words(true), known),
             file=answers.file,
         )
     strange = ordered_words(answered.difference(first))
@@ -493,9 +491,7 @@ def _names(source, answers, columns, truth):
             f"{column} and the truth have {len(names)} different values, and look not like classes",
             file=answers.file,
         )
-    unknown = ordered_words(
-        true - answered.union(first) if not columns.p else true.difference(columns.p.values())
-    )
+    unknown = ordered_words(true.difference(columns.p.values() or known))
     if unknown:
         codes = [index for index, word in enumerate(truth.words) if plain_word(word) in unknown]
         count = int(np.isin(truth.codes, codes).sum())
@@ -504,9 +500,9 @@ def _names(source, answers, columns, truth):
             f"{and_more(unknown)} is none of the answers': {count} "
             f"row{'s count' if count > 1 else ' counts'} as wrong"
             + ", with probability 0" * bool(columns.p)
-            + _hint_of_spelling(unknown, answered.union(first))
+            + _hint_of_spelling(unknown, known)
         )
-    return tuple(names), bool(first)
+    return tuple(names)
 
 
 def _numbered(words: Words, number):
@@ -546,7 +542,7 @@ def _with_sets(results, answers: AnswerColumns, sets, names, tree):
     number = {name: index for index, name in enumerate(names)}
     numbered = ClassSets(
         np.array(list(map(len, sets)), dtype=np.int64),
-        np.array([number[word] for one in sets for word in one], dtype=np.int64),
+        np.array([number[word] for words in sets for word in words], dtype=np.int64),
     )
     paths = None
     if tree is not None:

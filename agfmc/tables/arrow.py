@@ -276,8 +276,8 @@ def _is_text(types, kind):
 def typed_blanks(form: TableFormat) -> frozenset[str]:
     """The missing cells of a table whose cells have types."""
     if form.blanks is None:
-        return stripped([""])
-    return stripped(form.blanks)
+        return stripped(("",))
+    return stripped(tuple(form.blanks))
 
 
 def text_blanks(form: TableFormat) -> frozenset[str]:
@@ -285,8 +285,8 @@ def text_blanks(form: TableFormat) -> frozenset[str]:
     words = [word for word in form.blanks or () if word]
     are_numbers = words and all(number_of(word) is not None for word in words)
     if form.blanks is None or are_numbers:
-        return stripped([*BLANKS, *words])
-    return stripped(form.blanks)
+        return stripped((*BLANKS, *words))
+    return stripped(tuple(form.blanks))
 
 
 class StoredTable(ArrowTable):

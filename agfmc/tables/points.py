@@ -26,6 +26,7 @@ _UNLIKE = {
     "above": "numbers far above those of training",
     "unknown": "words that training did not know",
 }
+_DATES_UNLIKE = {"below": "dates before", "above": "dates after"}
 _SHOWN = 8  # columns in a line
 _VALUES = 1 << 20  # at a time
 _GATHERED = 1 << 21  # values of columns that are held at once for their medians
@@ -293,18 +294,14 @@ class TableEncoder:
                 continue
             count, cell, number = self.notes[kind, column.name]
             every = ", all of them," * (count == self.rows > 1)
-            span = ""
             what = _UNLIKE[kind]
             if column.date is not None and column.date.last is not None:
-                what = {"below": "dates before", "above": "dates after"}[
-                    kind
-                ] + " the years of training"
-                span = f", {column.date.years}"
+                what = f"{_DATES_UNLIKE[kind]} the years of training, {column.date.years}"
             elif column.date is None and column.quantiles is not None:
-                span = f", {column.quantiles[0]:g} to {column.quantiles[-1]:g}"
+                what += f", {column.quantiles[0]:g} to {column.quantiles[-1]:g}"
             strange.append(
                 f"column '{one_line(column.name)}' has {count} cell{'s' * (count > 1)}{every} with "
-                f"{what}{span}, first '{one_line(cell)}' in {self.table.counted} {number}"
+                f"{what}, first '{one_line(cell)}' in {self.table.counted} {number}"
             )
         if strange:
             self.table.warn(first_words(strange, _SHOWN, "; "))
@@ -392,7 +389,7 @@ def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
     rows of a fixed size, so that its numbers do not depend on how the table was read.
     """
     columns = list(recipe.columns)
-    numbers = [number for number, one in enumerate(columns) if one.categories is None]
+    numbers = [number for number, column in enumerate(columns) if column.categories is None]
     features = np.array(recipe.starts)[numbers]
     quantiles = _quantiles(x, features)
     fills = quantiles[:, QUANTILES.index(0.5)]
@@ -409,9 +406,9 @@ def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
 def fill_missing(x, recipe: TableRecipe) -> None:
     """Put the fills of a recipe in place of the NaN in points x (n, d), block by block."""
     fills = {
-        first: one.fill
-        for one, first in zip(recipe.columns, recipe.starts)
-        if one.categories is None and one.fill is not None
+        first: column.fill
+        for column, first in zip(recipe.columns, recipe.starts)
+        if column.categories is None and column.fill is not None
     }
     if not fills:
         return

@@ -223,13 +223,9 @@ def column_names(cells: Iterable[str], file: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def stripped(blanks: Collection[str]) -> frozenset[str]:
-    """The cells that are missing, without outer blanks; a number stands for all its spellings."""
-    return _stripped(frozenset(blanks))
-
-
 @functools.lru_cache
-def _stripped(blanks):
+def stripped(blanks: tuple[str, ...]) -> frozenset[str]:
+    """The cells that are missing, without outer blanks; a number stands for all its spellings."""
     words = frozenset(blank.strip(OUTER) for blank in blanks)
     if any(number_of(word) is not None for word in words):
         return _NumericBlanks(words)
