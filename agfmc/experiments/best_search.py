@@ -60,6 +60,8 @@ _MARGIN = 1.3  # times the expected seconds of the last training
 _LEAST_RESERVED = 0.5  # seconds for it
 _GRACE = 2.5  # seconds beyond the limit, or the begin of the search, for a first score
 _LARGEST = 0.6  # of the time that is left, which one entry may be expected to take
+# The same while others wait to be tuned: an entry that takes more is tried after them.
+_LARGEST_FIRST = 1 / 3
 _RESERVED = 0.5  # of the time, for the last training of members of an average
 _FIRST_SLICE = 0.25  # of the time that is left, for tuning one family
 _NEAR = 1.0  # standard errors: options of a kernel that are scored as entries
@@ -211,35 +213,54 @@ class BestSearch:
         self._split = self._sample.prepared(Part(0))
         self._prepare_s = self._growth * (time.monotonic() - begin)
         with without_repeated_warnings(), warnings.catch_warnings():
-            self._score_families(families)
+            self._start = time.monotonic()
+            later = self._score_families(families, _LARGEST_FIRST)
             if not self.entries:
                 raise JobsFailed(
                     "the limits are too narrow for any configuration of these data: "
                     + "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
                 )
             self._tune_families()
+            scored = len(self.entries)
+            self._score_families(later, _LARGEST)
+            if len(self.entries) > scored:
+                self._tune_families()
         return self._choose()
 
-    def _score_families(self, families):
-        """Score every family with its first options, the cheapest first, as far as time allows."""
+    def _score_families(self, families, largest):
+        """Score every family with its first options, the cheapest first, as far as time allows.
+
+        Parameters
+        ----------
+        families : list of Family
+        largest : part of the time that is left, which one family may be expected to take once
+            another one has a score
+
+        Returns
+        -------
+        list of Family : those that were not tried
+        """
         failure = None
-        self._start = time.monotonic()
+        not_tried = []
         for family in sorted(families, key=self._expected_seconds):
             seconds = self._speed * self._expected_seconds(family)
             last = seconds * self._growth_of(family)
             left = self.deadline - time.monotonic()
             # what could not be trained on all rows afterwards would be scored for nothing
             is_useless = self.entries and seconds + _MARGIN * last > left
-            if is_useless or seconds > _LARGEST * self._remaining():
+            part = largest if self.entries else _LARGEST
+            if is_useless or seconds > part * self._remaining():
                 text = f"about {max(seconds, 1):.0f} s"
                 if last > seconds:
                     text += f", and {max(last, 1):.0f} s for all rows"
                 self.left_out[family.name] = f"not tried ({text})"
+                not_tried.append(family)
                 continue
             try:
                 # without a score there is no model: the first one is not interrupted
                 until = self._end() if self.entries else math.inf
                 self._score(family, family.first_options, until)
+                self.left_out.pop(family.name, None)
             except AgfmcError as error:
                 failure = error
                 self.left_out[family.name] = str(error)
@@ -247,6 +268,7 @@ class BestSearch:
                 self.left_out[family.name] = "the time limit ended its training"
         if failure is not None and not self.entries:
             raise failure
+        return not_tried
 
     def _tune_families(self):
         """Tune the most promising families in turns, as long as that makes anything better."""
