@@ -458,16 +458,18 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """True if `fit` looks for the best control."""
         return isinstance(self._layout, str) and self._layout == BEST
 
+    @property
+    def _has_no_learner(self):
+        """True if no parameter says which binary classifiers are trained, or with what options."""
+        others = self.learner, self.estimator, self.symbols
+        return others == (None, None, None) and not self.options and not _given_parameters(self)
+
     def _prepare(self, X, y, sample_weight, groups):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
         control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
         seed = seed_of(self.random_state)
         learner = learner_of(self, seed)
-        if self._searches and (self.learner, self.options, _given_parameters(self)) != (
-            None,
-            "",
-            {},
-        ):
+        if self._searches and not self._has_no_learner:
             raise ValueError("control='best' chooses the learner and its options: leave them out")
         X, y = self._checked(X, y)
         check_classification_targets(y)
@@ -495,10 +497,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             with_groups(data, groups), classes=factors_of(self.class_weight, labelled)
         )
         w = data.weights and data.weights.w
+        known = learner
+        if tree is not None and "options" in tree.headings and self._has_no_learner:
+            learner = ""  # the options of the control's heading
+            known = parse_options(tree.headings["options"].text)
         if self._searches:
             scale = self.normalise is not False
         else:
-            scale = scales_of(self.normalise, data.x, learner, w)
+            scale = scales_of(self.normalise, data.x, known, w)
         if isinstance(learner, BinaryLearner):
             learner = learner.checked(data.x, scale, w)
         settings = TrainingSettings(

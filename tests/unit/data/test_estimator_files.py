@@ -219,7 +219,7 @@ def test_the_file_is_that_of_the_commands_for_direct_classifiers(run, text):
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
 
 
-@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("design, decoder", [("one-vs-rest", "renormalised"), ("tree", "full")])
 def test_options_and_decoder_of_a_control_file(run, design, decoder):
     """The estimator trains by the head of its control, and a loaded model has its decoder."""
