@@ -14,7 +14,7 @@ from .arrow import FrameTable, import_pyarrow, typed_blanks
 from .types import TableFormat
 from .words import blank_numbers, Block, column_names, Table
 
-_NUMBERS = {float}  # types of values that need no text
+_NUMBERS = {float, int}  # types of values that need no text
 _FEW = 8  # rows of a frame of pandas, which gives so few faster than its columns
 _WIDE = ("Int128", "UInt128")  # types of Polars that Arrow lacks
 
@@ -54,19 +54,27 @@ class RowTable(Table):
                     raise block.error(
                         lacking.index(True), f"lacks the column '{one_line(self.names[at])}'"
                     )
-            if kind in ("number", "either") and {*map(type, values)} <= _NUMBERS:
-                numbers = np.array(values, np.float64)
-                if not (blank_numbers(self.blanks) or np.isinf(numbers).any()):
+            if kind in ("number", "either"):
+                numbers = self._plain_numbers(values)
+                if numbers is not None:
                     columns[at] = numbers
                     continue
-            if kind in ("number", "either"):
-                values = [_seconds(value) for value in values]
+                values = list(map(_seconds, values))
             texts = columns[at] = list(map(cell_of, values))
             if None in texts:
                 row = texts.index(None)
                 raise block.error(row, _no_cell(self.names[at], values[row]))
         kinds = {at: kind for at, kind in requested.items() if isinstance(columns[at], list)}
         yield self.of_text(block, {at: kind for at, kind in kinds.items() if kind != "text"})
+
+    def _plain_numbers(self, values):
+        """Values as numbers, where all are finite ones that need no text, else None."""
+        if {*map(type, values)} <= _NUMBERS and not blank_numbers(self.blanks):
+            with suppress(OverflowError):  # of whole numbers
+                numbers = np.array(values, np.float64)
+                if not np.isinf(numbers).any():
+                    return numbers
+        return None
 
 
 def table_in_memory(source: Any, form: TableFormat) -> Table:
