@@ -288,6 +288,8 @@ class TableEncoder:
 
     def warn_of_cells(self) -> None:
         """One warning of cells unlike those of training, by column, and one of what was filled."""
+        if not self.notes:
+            return
         strange = []
         for column, kind in itertools.product(self.recipe.columns, _UNLIKE):
             if (kind, column.name) not in self.notes:

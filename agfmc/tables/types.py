@@ -182,7 +182,7 @@ class ColumnRecipe:
             return self.pair.column
         return self.name
 
-    @property
+    @functools.cached_property
     def limits(self) -> tuple[float, float]:
         """The numbers beyond which a cell is unlike training; infinite where nothing is known.
 
