@@ -85,7 +85,9 @@ def encoded_rows(
     both = features.keys() & others.keys()
     if both:
         raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
-    copied = {at: kind for at, kind in features.items() if at in text}  # in two kinds
+    copied = {
+        position: kind for position, kind in features.items() if position in text
+    }  # in two kinds
     for block in table.blocks(features | dict.fromkeys(text, "text") | others):
         if unique:
             seen.add(block)
@@ -241,7 +243,7 @@ def _warn_of_groups(table, roles, recipe, names):
     ids = set()
     rows = 0
     for block in table.blocks(dict.fromkeys(roles.ids, "text")) if roles.ids else ():
-        ids.update(zip(*(block[at] for at in roles.ids)))
+        ids.update(zip(*(block[position] for position in roles.ids)))
         rows += block.rows
         if len(ids) > _MOST_IDS:
             break
@@ -254,7 +256,7 @@ def _warn_of_groups(table, roles, recipe, names):
             "that are alike, as of patients or days, which make scores too good: with "
             f'`group="{name}"` no split divides them'
         )
-    places = place_columns([table.names[at] for at in roles.features])
+    places = place_columns([table.names[position] for position in roles.features])
     pairs = [column for column in recipe.columns if column.pair is not None]
     if places is not None:
         named = f"columns '{one_line(places.first)}' and '{one_line(places.second)}' are"
@@ -399,7 +401,7 @@ def convert_table(
         held = stack.enter_context(temporary_file())
         rows = 0
         if roles.ids:
-            files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
+            files[".ids"].write(csv_line([table.names[position] for position in roles.ids]))
         counts = np.zeros(len(recipe.classes), dtype=np.int64)
         for part in encoded_rows(
             table, encoder, roles.label, roles.weight, roles.ids, roles.ids, roles.group

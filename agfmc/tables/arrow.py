@@ -81,7 +81,9 @@ class ArrowTable(Table):
         for rows, arrays in self.batches(requested):
             numbers = range(first, first + rows)
             block = Block(rows, self.file, self.counted, {}, numbers, self.line_of)
-            columns = block.convert(kinds, lambda at, kind: self._column(arrays[at], kind, at))
+            columns = block.convert(
+                kinds, lambda position, kind: self._column(arrays[position], kind, position)
+            )
             for position, column in columns.items():
                 if isinstance(column, Words):  # as the next ones will be
                     kinds[position] = "words"
@@ -217,7 +219,7 @@ class ArrowTable(Table):
         bits = np.unpackbits(np.frombuffer(present, np.uint8), bitorder="little")
         return np.where(bits[array.offset : array.offset + count], values, missing)
 
-    def _as_text(self, array, values, at):
+    def _as_text(self, array, values, position):
         """An array of strings; `values` are its numbers, or None."""
         pa = self.pa
         types = pa.types
@@ -232,9 +234,10 @@ class ArrowTable(Table):
         if types.is_timestamp(kind):
             text = array.cast(pa.string())
             return pa.compute.replace_substring_regex(text, r"\.0+(Z|[+-]\d\d:?\d\d)?$", r"\1")
-        if self.fault_of(at) is not None:
+        if self.fault_of(position) is not None:
             raise DataError(
-                f"column '{one_line(self.names[at])}': {self.fault_of(at)}", file=self.file
+                f"column '{one_line(self.names[position])}': {self.fault_of(position)}",
+                file=self.file,
             )
         return array.cast(pa.string())
 
@@ -348,11 +351,11 @@ class StoredTable(ArrowTable):
             refuse_beyond(batch.nbytes, what, self.file)
             with self.reading():
                 whole = {
-                    at: batch.column(batch.schema.get_field_index(self._stored[at]))
-                    for at in requested
+                    position: batch.column(batch.schema.get_field_index(self._stored[position]))
+                    for position in requested
                 }
             for first in range(0, batch.num_rows, _ROWS):
-                arrays = {at: array.slice(first, _ROWS) for at, array in whole.items()}
+                arrays = {position: array.slice(first, _ROWS) for position, array in whole.items()}
                 yield min(_ROWS, batch.num_rows - first), arrays
 
 
@@ -375,7 +378,7 @@ class FrameTable(ArrowTable):
 
     def batches(self, requested):
         """Batches of the table."""
-        columns = {str(at): self._frame.column(at) for at in requested}
+        columns = {str(position): self._frame.column(position) for position in requested}
         if not columns:
             yield len(self._frame), {}
             return
@@ -412,7 +415,7 @@ class TextTable(ArrowTable):
 
         # behind the last row comes one that no quote which is closed can hold
         end = "\0" + self._source.delimiter * width
-        columns = [str(at) for at in requested] or ["0"]
+        columns = [str(position) for position in requested] or ["0"]
         is_quoted = self._source.is_quoted
         done = 0
         stream = self._source.open_rows(f"{end}\n".encode())
@@ -422,7 +425,7 @@ class TextTable(ArrowTable):
                 csv.ReadOptions(
                     use_threads=False,  # with threads rows have no numbers
                     block_size=self._block,
-                    column_names=[str(at) for at in range(width)],
+                    column_names=[str(position) for position in range(width)],
                 ),
                 csv.ParseOptions(
                     delimiter=self._source.delimiter,
@@ -446,7 +449,13 @@ class TextTable(ArrowTable):
                 rows = batch.num_rows
                 if ragged:
                     rows = min(rows, ragged[0].number - 1 - done)
-                yield rows, {at: batch.column(str(at)).slice(0, rows) for at in requested}
+                yield (
+                    rows,
+                    {
+                        position: batch.column(str(position)).slice(0, rows)
+                        for position in requested
+                    },
+                )
                 done += rows
         finally:
             # A thread of PyArrow that reads ahead, and is within the stream when Python ends, ends

@@ -118,8 +118,8 @@ def _coded_columns(recipe, x, y) -> Iterator[_Coded]:
 def _counts(code, count, y, classes):
     """Rows (count, classes) of each code in each class."""
     known = code >= 0
-    at = code[known] * classes + y[known]
-    return np.bincount(at, minlength=count * classes).reshape(count, classes)
+    pair = code[known] * classes + y[known]
+    return np.bincount(pair, minlength=count * classes).reshape(count, classes)
 
 
 def _tells(coded):
@@ -237,8 +237,8 @@ def _differ(coded, known, x):
     squares = np.sum((table - expected) ** 2 / np.maximum(expected, 1e-9))
     if squares > least(freedom) * max(freedom, 1):
         means += [*(table / rows[:, None]).T]
-    for at in np.setdiff1d(np.arange(x.shape[1]), coded.features):
-        values = np.nan_to_num(x[inside, at].astype(np.float64))
+    for feature in np.setdiff1d(np.arange(x.shape[1]), coded.features):
+        values = np.nan_to_num(x[inside, feature].astype(np.float64))
         values -= values.mean()
         mean = np.bincount(code, values, len(rows)) / rows
         if rows @ mean**2 / (len(rows) - 1) > least(len(rows) - 1) * values.var() > 0:
@@ -258,7 +258,8 @@ def _words_of_neighbours(recipe, x, y):
         for column, first in zip(recipe.columns, recipe.starts)
         if len(column.categories or ()) in _GROUPS
     ]
-    others = np.setdiff1d(np.arange(x.shape[1]), [at for _, part in candidates for at in part])
+    features = [feature for _, part in candidates for feature in part]
+    others = np.setdiff1d(np.arange(x.shape[1]), features)
     rows = np.unique(np.linspace(0, len(y) - 1, _COMPARED).astype(np.intp))
     z, y = np.nan_to_num(x[rows][:, others].astype(np.float64)), y[rows]
     if not candidates or not len(others):

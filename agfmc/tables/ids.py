@@ -39,7 +39,7 @@ class RowIds:
         refuse_beyond(
             _BYTES * (len(self._seen) + block.rows), "the ids of the rows", self._table.file
         )
-        cells = [block[at] for at in self._positions]
+        cells = [block[position] for position in self._positions]
         for column in cells:
             if fault := name_fault("".join(column), "column"):
                 row = next(row for row, cell in enumerate(column) if name_fault(cell, "column"))
@@ -58,11 +58,11 @@ class RowIds:
 
     def _error(self, block, row):
         columns = []
-        for at in self._positions:
-            cell = one_line(block[at][row])
+        for position in self._positions:
+            cell = one_line(block[position][row])
             if len(cell) > _SHOWN:
                 cell = f"{cell[:_SHOWN]}..."
-            columns.append(f"'{one_line(self._table.names[at])}' has '{cell}'")
+            columns.append(f"'{one_line(self._table.names[position])}' has '{cell}'")
         return block.error(
             row,
             f"column{'s' * (len(columns) > 1)} {', '.join(columns)}: the id is "
@@ -91,7 +91,7 @@ def table_facts(path: str, form, recipe: TableRecipe, rows: Iterable[int] = ()) 
     where the table is not what it was.
     """
     with open_table(path, form.layout) as table:
-        features = column_positions(table, [one.source for one in recipe.columns], "features")
+        features = column_positions(table, [column.source for column in recipe.columns], "features")
         ids = column_positions(table, recipe.ids, "`ids`")
         requested = dict.fromkeys(features, "either") | dict.fromkeys(ids, "text")
         missing = dict.fromkeys(features, 0)
@@ -103,7 +103,9 @@ def table_facts(path: str, form, recipe: TableRecipe, rows: Iterable[int] = ()) 
                 yield block.rows, [block[position] for position in ids]
 
         names = read_ids(counted(), rows if ids else ())
-    return TableFacts({table.names[at]: count for at, count in missing.items() if count}, names)
+    return TableFacts(
+        {table.names[position]: count for position, count in missing.items() if count}, names
+    )
 
 
 def ids_beside(base: str, rows: Iterable[int]) -> dict[int, str]:

@@ -45,27 +45,33 @@ class RowTable(Table):
         """One block of all rows."""
         columns: dict[int, Any] = {}
         block = Block(len(self.rows), self.file, self.counted, columns, self.numbers)
-        for at, kind in requested.items():
-            key = self.keys[at]
+        for position, kind in requested.items():
+            key = self.keys[position]
             values = [row.get(key) for row in self.rows]
             if None in values and kind != "text":
                 lacking = [key not in row for row in self.rows]
                 if True in lacking:
                     raise block.error(
-                        lacking.index(True), f"lacks the column '{one_line(self.names[at])}'"
+                        lacking.index(True), f"lacks the column '{one_line(self.names[position])}'"
                     )
             if kind in ("number", "either"):
                 numbers = self._plain_numbers(values)
                 if numbers is not None:
-                    columns[at] = numbers
+                    columns[position] = numbers
                     continue
                 values = list(map(_seconds, values))
-            texts = columns[at] = list(map(cell_of, values))
+            texts = columns[position] = list(map(cell_of, values))
             if None in texts:
                 row = texts.index(None)
-                raise block.error(row, _no_cell(self.names[at], values[row]))
-        kinds = {at: kind for at, kind in requested.items() if isinstance(columns[at], list)}
-        yield self.of_text(block, {at: kind for at, kind in kinds.items() if kind != "text"})
+                raise block.error(row, _no_cell(self.names[position], values[row]))
+        kinds = {
+            position: kind
+            for position, kind in requested.items()
+            if isinstance(columns[position], list)
+        }
+        yield self.of_text(
+            block, {position: kind for position, kind in kinds.items() if kind != "text"}
+        )
 
     def _plain_numbers(self, values):
         """Values as numbers, where all are finite ones that need no text, else None."""

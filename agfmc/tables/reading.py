@@ -389,7 +389,7 @@ def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
                 f"case alone: {', '.join(map(repr, alike))}",
                 file=table.file,
             )
-        columns.update((name, positions[one]) for one in alike)
+        columns.update((name, positions[other]) for other in alike)
     taken = [name for name, at in columns.items() if table.names[at] != name]
     if taken:
         warn_user(

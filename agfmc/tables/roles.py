@@ -114,7 +114,9 @@ def _header_hint(names):
 
 
 def _label_position(table):
-    positions = [at for at, name in enumerate(table.names) if name.lower() in LABEL_NAMES]
+    positions = [
+        position for position, name in enumerate(table.names) if name.lower() in LABEL_NAMES
+    ]
     if len(positions) == 1:
         return positions[0]
     if positions:

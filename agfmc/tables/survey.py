@@ -66,9 +66,9 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     findings = Findings(table)
     label = ColumnFacts(table.names[where.label], True, True)
     beside = {
-        at: ColumnFacts(table.names[at], True, False, decimal=table.decimal)
-        for at in (where.weight, where.group)
-        if at is not None
+        position: ColumnFacts(table.names[position], True, False, decimal=table.decimal)
+        for position in (where.weight, where.group)
+        if position is not None
     }
     columns, rows = _collect_facts(table, where, {where.label: label, **beside}, findings)
     _check_weights_and_groups(where, beside, findings)
@@ -149,10 +149,12 @@ def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], d
 def _read_columns(table, columns):
     """Give all blocks of the table to the facts of the columns; -> number of rows."""
     rows = 0
-    requested = {at: "words" if facts.as_words else "either" for at, facts in columns.items()}
+    requested = {
+        position: "words" if facts.as_words else "either" for position, facts in columns.items()
+    }
     for block in table.blocks(requested):
-        for at, facts in columns.items():
-            facts.add(block, block[at])
+        for position, facts in columns.items():
+            facts.add(block, block[position])
         rows += block.rows
     return rows
 
@@ -165,34 +167,36 @@ def _collect_facts(table, where, beside, findings):
     """
     declared = {*where.categorical, *where.orders}
 
-    def facts_of(at, as_words, form=None):
-        is_declared = at in declared
-        facts = ColumnFacts(table.names[at], is_declared, as_words, form, table.decimal)
+    def facts_of(position, as_words, form=None):
+        is_declared = position in declared
+        facts = ColumnFacts(table.names[position], is_declared, as_words, form, table.decimal)
         facts.is_index = facts.name in table.index
         return facts
 
     columns = {}
-    for at in where.features:
-        fault = table.fault_of(at)
+    for position in where.features:
+        fault = table.fault_of(position)
         if fault is None:
-            columns[at] = facts_of(at, at in declared)
+            columns[position] = facts_of(position, position in declared)
         else:
-            findings.add_problem(at, fault)
+            findings.add_problem(position, fault)
     rows = _read_columns(table, {**beside, **columns})
     again = {
-        at: facts_of(at, True) for at, facts in columns.items() if facts.is_mixed and facts.numbers
+        position: facts_of(position, True)
+        for position, facts in columns.items()
+        if facts.is_mixed and facts.numbers
     }
     if again:
         _read_columns(table, again)
         columns.update(again)
     formed = {}
-    for at, facts in columns.items():
+    for position, facts in columns.items():
         form = _decide_form(facts, table.decimal)
         if form is not None:
-            formed[at] = facts_of(at, True, form)
+            formed[position] = facts_of(position, True, form)
             _note_form(facts, form, findings)
         elif facts.first_strange is not None and facts.pairs.holds_pairs and not facts.categorical:
-            formed[at] = PairFacts(facts.name)
+            formed[position] = PairFacts(facts.name)
     if formed:
         _read_columns(table, formed)
         columns.update(formed)
@@ -234,17 +238,17 @@ def _note_form(facts, form, findings):
 
 def _check_weights_and_groups(where, beside, findings):
     """Problems of the columns of weights and groups, {position: facts}."""
-    for at, facts in beside.items():
-        if at == where.group and facts.missing:
+    for position, facts in beside.items():
+        if position == where.group and facts.missing:
             text = "has no group: expected a word in every row"
-            findings.add_problem(at, text, facts.first_missing)
-        elif at == where.weight and (facts.words or facts.low < 0 or facts.high > LARGEST):
+            findings.add_problem(position, text, facts.first_missing)
+        elif position == where.weight and (facts.words or facts.low < 0 or facts.high > LARGEST):
             text = "is no weight: expected a number of 0 or more"
             decimal = facts.decimal
-            findings.add_fault(at, Fault(lambda cell: not _is_weight(cell, decimal), text))
-        elif at == where.weight and facts.missing:
+            findings.add_fault(position, Fault(lambda cell: not _is_weight(cell, decimal), text))
+        elif position == where.weight and facts.missing:
             text = "has no weight: expected a number of 0 or more in every row"
-            findings.add_problem(at, text, facts.first_missing)
+            findings.add_problem(position, text, facts.first_missing)
 
 
 def _is_weight(cell, decimal):

@@ -176,10 +176,10 @@ class Table:
 
         Raises DataError as `blocks` does.
         """
-        for at, cells in block.columns.items():
+        for position, cells in block.columns.items():
             if isinstance(cells, list) and max(map(len, cells), default=0) > LONGEST_CELL:
                 row = next(row for row, cell in enumerate(cells) if len(cell) > LONGEST_CELL)
-                raise block.error(row, long_cell(self.names[at]))
+                raise block.error(row, long_cell(self.names[position]))
         every = np.arange(block.rows)
         columns = block.convert(
             kinds,
