@@ -172,7 +172,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Divide features by their standard deviations (sparse `X` without subtracting means).  This
         is saved with the model, as the scaler of a pipeline is not.  "auto": where their scales
         differ so much that few of them would count, with a notice, for learners that use distances
-        or products of points; sparse `X` and `estimator` stay as they are.
+        or products of points; sparse `X`, `X` of which three quarters of the values are 0, and
+        `estimator` stay as they are.
     n_components : int, default=None
         Project the features on so many singular vectors.
     platt : {"auto", "loo", "cv"}, default="auto"

@@ -210,7 +210,8 @@ def train(
     normalise : bool or "auto", default="auto"
         Divide features by their standard deviations, as a part of the configuration. "auto": where
         their scales differ so much that few of them would count, with a notice, and the learner
-        uses distances or products of points; sparse points stay as they are.
+        uses distances or products of points; sparse points, and those of which three quarters of
+        the values are 0, stay as they are.
     seed : int, default=1
         Seed of all random choices.
     **training
@@ -271,7 +272,9 @@ def given_learner(learner, options=""):
 
 def scales_of(normalise, x, learner, weights=None) -> bool:
     """Whether points x (n, d) are divided by standard deviations: as given, or with "auto" where
-    they need it for this learner, which a notice says."""
+    they need it for this learner, which a notice says.  UsageError for another word."""
+    if isinstance(normalise, str) and normalise != "auto":
+        raise UsageError(f"`normalise`: expected True, False or 'auto', found {normalise!r}")
     if normalise != "auto":
         return bool(normalise)
     if is_sparse(x) or not getattr(learner, "uses_distances", False) or len(x) < 2:

@@ -348,14 +348,22 @@ def fit_normalisation(
     return Normalisation(matrix, mean, dropped)
 
 
+# Part of the values that are not 0, of points that stay as they are. Made texts of 20 classes and 5,000
+# words: tf-idf as it is has accuracy .953, divided by deviations .450; counts .898 and .845.
+_MOSTLY_ZERO = 0.25
+
+
 def feature_share(x: np.ndarray, w: np.ndarray | None = None) -> float:
     """The effective share of the features of x (n, d) by which points differ, 1 if scales are alike.
 
-    w (n,) are weights of the points, or None.
+    w (n,) are weights of the points, or None.  Where most values are 0, as in counts of words, 1
+    too: features have one unit then, and the small deviations are those of rare words.
     With the variances v of the d features that vary it is (sum v)^2 / (d sum v^2).  Where it was
     below .45, support vector machines were better with features divided by their deviations on each
     of seven data sets, where it was .5 or more on one of seven: `UNEVEN` lies between.
     """
+    if np.count_nonzero(x) < _MOSTLY_ZERO * x.size:
+        return 1.0
     with np.errstate(all="ignore"):
         deviation = moments(x, w)[1]
         deviation = deviation[deviation > 0]

@@ -219,10 +219,11 @@ class MemberLearners:
         """
         members = len(tree.roots)
         if len(self.estimators) not in (1, members):
-            raise UsageError(
-                f"estimator: expected 1 or {members}, the number of members, found "
-                f"{len(self.estimators)}"
-            )
+            if members == 1:
+                expected = "one, as the control has no members"
+            else:
+                expected = f"1 or {members}, the number of members"
+            raise UsageError(f"estimator: expected {expected}, found {len(self.estimators)}")
         for row in tree.rows:
             if row.quoted and row.text:
                 raise tree.place(row).error(

@@ -29,7 +29,7 @@ def folds(side, seed, groups=None):
         count = min(FOLDS, *(len(np.unique(groups[rows])) for rows in members))
         return stratified_folds(side, seed, count, groups)
     members = [rows for rows in members if len(rows) > 1]
-    count = min(FOLDS, *map(len, members)) if len(members) > 1 else min(FOLDS, len(members[0]))
+    count = min([FOLDS, *map(len, members)])
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.full(len(side), -1, dtype=np.int64)
     for value, rows in enumerate(members):

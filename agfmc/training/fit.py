@@ -188,6 +188,8 @@ class _Training:
                     self.solution, values = result
                     if values is not None:
                         self.values = values
+                    elif self.needs_folds and len(self.side) == 2:
+                        self.draw_folds()  # there are none, and both values are known
                 else:
                     self.values[self.fold == part] = result
             self.left -= len(results)

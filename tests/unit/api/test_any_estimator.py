@@ -191,6 +191,8 @@ def test_members_of_an_ensemble_have_their_own_estimators_or_seeds(wine):
     np.testing.assert_allclose(both.predict_proba(x), np.mean(p, axis=0), rtol=0, atol=1e-9)
     with pytest.raises(ValueError, match="expected 1 or 2, the number of members, found 3"):
         clone(trees).set_params(estimator=[GaussianNB()] * 3).fit(x, y)
+    with pytest.raises(ValueError, match="expected one, as the control has no members, found 3"):
+        clone(trees).set_params(control="one-vs-one", estimator=[GaussianNB()] * 3).fit(x, y)
 
 
 def test_copies_threads_and_searches(wine):

@@ -656,3 +656,18 @@ def test_what_is_given_in_the_wrong_place_is_told():
     assert options_told(named) == options_told(MultiClassFromBinary("tree").fit(x, y))
     search = GridSearchCV(MultiClassFromBinary(), {"scheme": ["ovo", "ovr"]}, cv=2).fit(x, y)
     assert search.best_params_["scheme"] in ("ovo", "ovr")
+
+
+def test_two_classes_of_one_sample_are_trained_against_each_other():
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.repeat([0, 1, 2], [28, 1, 1])
+    with pytest.warns(AgfmcWarning, match="very few samples"):
+        configuration = agfmc.train("one-vs-one", x, y)
+    p = agfmc.Classifier(configuration).probabilities(x[-2:])
+    assert p[0, 1] > p[0, 2] and p[1, 2] > p[1, 1]
+
+
+def test_normalise_is_no_other_word():
+    x, y = np.eye(4), [0, 0, 1, 1]
+    with pytest.raises(agfmc.UsageError, match="expected True, False or 'auto', found 'yes'"):
+        agfmc.train("one-vs-one", x, y, normalise="yes")

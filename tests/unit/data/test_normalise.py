@@ -250,6 +250,7 @@ def test_effective_share_of_features_by_hand():
     v = np.array([4, 16, 2])  # of the features that vary
     assert feature_share(x) == pytest.approx(22**2 / (3 * np.sum(v**2)))
     assert feature_share(np.ones((4, 2))) == 1
+    assert feature_share(np.diag([1.0, 100, 1, 1, 1])) == 1  # most values are 0
     w = np.array([2, 1, 0.0])
     assert feature_share(x, w) == pytest.approx(feature_share(x[[0, 0, 1]]))
 
