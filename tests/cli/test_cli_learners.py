@@ -220,7 +220,7 @@ def test_finished_planes_are_kept(folder, monkeypatch):
         assert (one.rho, one.platt, one.labels) == (other.rho, other.platt, other.labels)
 
 
-@pytest.mark.parametrize("options, dense", [("learner=linear", False), ("-t 2", True)])
+@pytest.mark.parametrize("options, dense", [("-t 2", False), ("-t laplacian", True)])
 def test_a_classifier_on_its_own_reads_what_all_together_read(folder, run, options, dense):
     """One of a mixture must not stay sparse where the mixture could not."""
     (folder / "mixed").write_text(f'"learner=linear" 0 / 1 2; "{options}" 1 / 2; {{ 0 1 2 }}')
