@@ -455,7 +455,7 @@ def _spelling(names):
 
 
 def _hint_of_spelling(unknown, known):
-    """What helps where a class differs from a known one in case or blanks alone, else ""."""
+    """A hint where a class differs from a known one in case or blanks alone, else ""."""
     spelling = _spelling(known)
     for word in unknown:
         if folded_word(word) in spelling:

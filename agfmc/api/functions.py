@@ -271,8 +271,11 @@ def given_learner(learner, options=""):
 
 
 def scales_of(normalise, x, learner, weights=None) -> bool:
-    """Whether points x (n, d) are divided by standard deviations: as given, or with "auto" where
-    they need it for this learner, which a notice says.  UsageError for another word."""
+    """Return whether points x (n, d) are to be divided by standard deviations.
+
+    With "auto" they are where the learner needs it, which a notice says.  Raises UsageError for
+    another word.
+    """
     if isinstance(normalise, str) and normalise != "auto":
         raise UsageError(f"`normalise`: expected True, False or 'auto', found {normalise!r}")
     if normalise != "auto":

@@ -104,6 +104,8 @@ def option_word(name, value):
 
 def output_file(text):
     """A type for the name of a file that the command writes."""
+    if not text:
+        raise argparse.ArgumentTypeError("expected the name of a file, found ''")
     return text
 
 

@@ -140,7 +140,7 @@ def _member_lines(tree, root, words, by_name):
 
 
 def _branch_words(tree, node, words):
-    """What stands for each branch of a node in its partitions.
+    """The words for the branches of a node in its partitions.
 
     With `words`, {label: name}, these are the names of its classes, else it is its position, as
     where a model has a name: the parser could not tell that from the name of a class.

@@ -278,7 +278,7 @@ class SparsePoints:
 
     @property
     def used(self):
-        """Whether each feature (d,) has a value."""
+        """True for each feature (d,) that has a value."""
         used = np.zeros(self.shape[1], bool)
         used[self.csr.indices] = True
         return used

@@ -150,7 +150,7 @@ class Normalisation:
         return rows
 
     def used_features(self, columns):
-        """Whether each feature (D1,) has a part in any of the columns, true in `columns` (D2,)."""
+        """True for each feature (D1,) with a part in any of the columns that `columns` (D2,) marks."""
         if self.column is None:
             return (self._matrix[:, columns] != 0).any(axis=1)
         used = np.zeros(self.features, bool)

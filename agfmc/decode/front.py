@@ -96,7 +96,7 @@ def _prepare(method, a, *options):
 
 
 def _own_solution(method, a, r):
-    """What the function of a program makes of r (n, m), checked: p (n, k) and how it was found."""
+    """Answers of a decoder given as a function to r (n, m), checked: p (n, k), how it was found."""
     p = np.asarray(method.solver(r, a), dtype=np.float64)
     expected = len(r), a.shape[1]
     if p.shape != expected:

@@ -211,8 +211,11 @@ class CLibrary:
 
 
 class CLearner:
-    """What learners of LIBSVM and LIBLINEAR have in common: where the library's own release cannot
-    train, as it knows no weights of points, its copy in scikit-learn does."""
+    """Base of the learners of LIBSVM and LIBLINEAR.
+
+    Where the library's own release cannot train, as it knows no weights of points, its copy in
+    scikit-learn does.
+    """
 
     has_weights = False
     feature = None  # the value of one more, or None
@@ -247,7 +250,7 @@ class _CookieFunctions(ctypes.Structure):
 
 
 class CatchWords:
-    """What C code of this thread writes to its `stderr` within the block, for `with`: a list.
+    """A context manager that collects, in a list, what C code of this thread writes to `stderr`.
 
     The variable of the C library is exchanged, not descriptor 2: Python's own messages, those of
     other programs, and, passed on, of other threads go where they went.  Only the GNU C library

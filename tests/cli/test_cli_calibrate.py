@@ -411,6 +411,8 @@ def test_a_state_is_no_answer_and_no_point(run, here, model):
     for state in "out.cls", "test.vec", "pairs.mbm":
         told = run("classify_m", "--monitor", state, "pairs.mbm", "test.vec", "out", status=2)
         assert "--monitor" in told.err
+    told = run("classify_m", "--monitor", "", "pairs.mbm", "test.vec", "out", status=2)
+    assert "--monitor: expected the name of a file, found ''" in told.err
     assert not Path("out.cls").exists()
 
 
